@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept breadth test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept tapes breadth test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -35,6 +35,10 @@ exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's refer
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept
 	cp build/exact/run.png plots/pictures/
+
+tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/ (ONLY='TYPE …')
+	mkdir -p build/tapes
+	HF_HUB_OFFLINE=1 PYTHONPATH=build/python python -m vramfit run --gpu h200 -- build/exact/bin/python scripts/tapes build/tapes $(ONLY)
 
 breadth: wheel build/venv/tables.stamp build/exact/exact.stamp  ## every type of causal language model that transformers has, small, on the stand-in, into build/breadth/ (ONLY=PART of a type's name)
 	PYTHONPATH=scripts python -m breadth --only '$(ONLY)'

@@ -32,16 +32,28 @@ fs::path in_own_folder(const fs::path& folder, const std::string& relative) {
                  "'; unset it, or name a folder like the project's data");
 }
 
+/// Null where it is not built in.
+const EmbeddedFile* find_embedded(const std::string& file) {
+  const EmbeddedFile* const end = kEmbeddedFiles + kEmbeddedFileCount;
+  const auto* const found = std::find_if(
+      kEmbeddedFiles, end, [&](const EmbeddedFile& embedded) { return embedded.path == file; });
+  return found == end ? nullptr : found;
+}
+
 }  // namespace
+
+bool has_data(const std::string& file) {
+  std::error_code error;
+  const fs::path folder = own_folder();
+  return folder.empty() ? find_embedded(file) != nullptr : fs::exists(folder / file, error);
+}
 
 std::string data_text(const std::string& file) {
   if (const fs::path folder = own_folder(); !folder.empty()) {
     return read_text_file(in_own_folder(folder, file), "data", "a readable file", kMaxFileBytes);
   }
-  const EmbeddedFile* const end = kEmbeddedFiles + kEmbeddedFileCount;
-  const auto* const found = std::find_if(
-      kEmbeddedFiles, end, [&](const EmbeddedFile& embedded) { return embedded.path == file; });
-  if (found == end) throw BadInput("data: '" + file + "' is not built in");
+  const EmbeddedFile* const found = find_embedded(file);
+  if (found == nullptr) throw BadInput("data: '" + file + "' is not built in");
   return std::string(found->text);
 }
 

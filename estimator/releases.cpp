@@ -48,6 +48,13 @@ Release read_release(const nlohmann::json& object, const std::string& source) {
   release.reserved_error = sourced(json, object, "reserved_error", "value").number("value", 0, 1);
   release.int8_reserved_error =
       sourced(json, object, "int8_reserved_error", "value").number("value", 0, 1);
+  release.tape = [](const std::string& model_type) -> std::optional<std::string> {
+    // A file's name, where it may come from a config that nobody has checked.
+    const std::string file = "tapes/" + model_type + ".tape";
+    const bool is_name = model_type.find_first_of("/\\") == std::string::npos;
+    if (!is_name || !has_data(file)) return std::nullopt;
+    return data_text(file);
+  };
   return release;
 }
 

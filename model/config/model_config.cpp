@@ -5,11 +5,19 @@
 namespace vramfit {
 
 bool alike(const ModelConfig& config, std::int64_t layer, std::int64_t other) {
-  return config.slides(layer) == config.slides(other);
+  const auto kind = [&](std::int64_t i) {
+    return config.taped ? config.taped->layer_kinds.at(static_cast<std::size_t>(i)) : "";
+  };
+  return config.slides(layer) == config.slides(other) && kind(layer) == kind(other);
 }
 
 ModelConfig without_layers(ModelConfig config, std::int64_t first, std::int64_t count) {
   config.layers -= count;
+  if (config.taped) {
+    auto& kinds = config.taped->layer_kinds;
+    const auto begin = kinds.begin() + static_cast<std::ptrdiff_t>(first);
+    kinds.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+  }
   if (!config.sliding_layers.empty()) {
     // vector<bool>'s distance is 32 bits where the estimator is WebAssembly.
     using Distance = std::vector<bool>::difference_type;

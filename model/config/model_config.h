@@ -47,6 +47,15 @@ struct Dropout {
   bool any() const { return embedding > 0 || attention > 0 || residual > 0; }
 };
 
+/// A model that is no more of a shape to this project than its runtime's recording of its code
+/// says.
+struct TapedShape {
+  std::int64_t parameters = 0;
+  std::vector<std::string> projections;   ///< linears of its layers, by name
+  std::vector<std::string> lora_targets;  ///< PEFT's own; none: it has none
+  std::vector<std::string> layer_kinds;   ///< of each layer
+};
+
 /// A decoder-only transformer's shape: everything a step program needs to know of a model.
 /// Attention is out(attention(rotate(qkv(x)))), the MLP down(activation(up(x))).
 struct ModelConfig {
@@ -81,7 +90,8 @@ struct ModelConfig {
   bool scores_softcap = false;  ///< attention's scores pass through a tanh: gemma2
   bool logits_softcap = false;  ///< and so do the head's logits
   Dropout dropout;
-  std::vector<std::string> notes;  ///< what was assumed of the shape, a line each
+  std::optional<TapedShape> taped;  ///< present: what else is said here is said for people
+  std::vector<std::string> notes;   ///< what was assumed of the shape, a line each
   /// What it was read from; null: assumed.
   std::shared_ptr<const ModelSource> source = nullptr;
 

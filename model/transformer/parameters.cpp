@@ -107,6 +107,7 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& c) {
 }
 
 std::int64_t parameter_count(const ModelConfig& config) {
+  if (config.taped) return config.taped->parameters;
   return sum_of_elements(config, &ParameterSpec::shape);
 }
 

@@ -162,11 +162,11 @@ class Adjustments {
   }
 
   Choice lora() const {
-    const auto targets = family_of(model_).lora_targets;
+    const auto targets = peft_targets(model_);
     Choice choice = lora_choice(targets.empty());
     std::string list;
-    for (const char* target : targets) {
-      list += (list.empty() ? "\"" : ", \"") + std::string(target) + "\"";
+    for (const std::string& target : targets) {
+      list += (list.empty() ? "\"" : ", \"") + target + "\"";
     }
     choice.script = {
         {kAdapter, "r=" + std::string(kUsualRank)},

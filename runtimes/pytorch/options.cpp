@@ -80,20 +80,52 @@ ScalarType parse_type(const std::string& text) {
 std::vector<std::string> type_names() { return {"fp32", "fp16", "bf16"}; }
 
 std::vector<std::string> projection_names(const ModelConfig& config) {
+  if (config.taped) return config.taped->projections;
   const auto names = family_of(config).projections;
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> default_lora_targets(const ModelConfig& config) {
+std::vector<std::string> peft_targets(const ModelConfig& config) {
+  if (config.taped) return config.taped->lora_targets;
   const auto names = family_of(config).lora_targets;
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> default_lora_targets(const ModelConfig& config) {
+  const std::vector<std::string> names = peft_targets(config);
   if (names.empty()) {
     throw BadInput("lora-targets: PEFT has no default for " + config.family +
                    "; all-linear, or some of " + list_of(projection_names(config)));
   }
-  return {names.begin(), names.end()};
+  return names;
 }
 
+namespace {
+
+/// What tapes do not say yet.
+void require_taped(const ModelConfig& config, const TorchOptions& options) {
+  const std::string instead =
+      " is not predicted of " + config.family + " yet; vramfit model runs it";
+  const auto* training = std::get_if<TorchTraining>(&options);
+  if (training == nullptr) throw BadInput("model: generation" + instead);
+  const auto& pretrained = training->pretrained;
+  if (pretrained) {
+    throw BadInput((pretrained->quantization ? "quant: training beside quantised weights"
+                                             : "device-map: loading") +
+                   instead);
+  }
+  const auto& distributed = training->distributed;
+  if (distributed && distributed->strategy != DistributedStrategy::Ddp &&
+      distributed->strategy != DistributedStrategy::Zero1) {
+    throw BadInput("strategy: cutting the model is not predicted of " + config.family +
+                   " yet; ddp or zero1, or vramfit run");
+  }
+}
+
+}  // namespace
+
 void validate(const ModelConfig& config, const TorchOptions& options) {
+  if (config.taped) require_taped(config, options);
   std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
   const auto& pretrained = std::visit(
       [](const auto& o) -> const auto& { return o.pretrained; }, options);

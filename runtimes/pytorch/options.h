@@ -24,7 +24,9 @@ std::vector<std::string> type_names();
 
 /// What LoRA can adapt in a layer, by the names that target_modules have.
 std::vector<std::string> projection_names(const ModelConfig& config);
-/// What PEFT adapts where none are named. Throws BadInput where it does not say.
+/// What PEFT adapts where none are named; nothing: it does not say.
+std::vector<std::string> peft_targets(const ModelConfig& config);
+/// The same. Throws BadInput where it does not say.
 std::vector<std::string> default_lora_targets(const ModelConfig& config);
 
 /// Throws BadInput where the model cannot be run so.

@@ -9,8 +9,7 @@
 #include "runtimes/pytorch/train_stage.h"
 #include "runtimes/pytorch/transformers/generate.h"
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
-#include "runtimes/pytorch/transformers/modules/causal_lm.h"
-#include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/make_model.h"
 #include "runtimes/pytorch/transformers/parallel/ddp.h"
 #include "runtimes/pytorch/transformers/parallel/fully_shard.h"
 #include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
@@ -57,16 +56,15 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
             const std::optional<Pretrained>& pretrained, bool on_meta = false) {
   Context& context = run.context;
   const ModelConfig& config = run.config;
-  const Family& family = family_of(config);
   Loaded loaded;
   if (!pretrained && !on_meta) {
     loaded.epsilon = import_torchaudio(context);
-    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+    loaded.model = make_model(context, config, settings);
     return loaded;
   }
   {
     const Setting meta(context.meta, true);
-    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+    loaded.model = make_model(context, config, settings);
   }
   if (pretrained && pretrained->tp > 1) {
     context.libraries.init_process_group();

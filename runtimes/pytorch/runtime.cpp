@@ -10,6 +10,7 @@
 #include "runtimes/pytorch/read_options.h"
 #include "runtimes/pytorch/torch/memory/libraries.h"
 #include "runtimes/pytorch/transformers/generate.h"
+#include "runtimes/pytorch/transformers/taped/taped_config.h"
 
 namespace vramfit::pytorch {
 
@@ -41,6 +42,10 @@ const Capabilities& PyTorchRuntime::can() const {
                          "streams", "process_group", "collectives", "more_communicators",
                          "more_collectives"}};
   return can;
+}
+
+std::optional<ModelConfig> PyTorchRuntime::read_model(const ModelSource& source) const {
+  return taped_config(std::make_shared<const ModelSource>(source), versions_);
 }
 
 void PyTorchRuntime::complete(Flags& flags, const Script& script) const {

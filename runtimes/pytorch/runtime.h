@@ -19,6 +19,8 @@ class PyTorchRuntime final : public Runtime {
   bool runs(const FamilyReader&) const override { return true; }
   const Capabilities& can() const override;
   const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
+  /// One of a type that its release has a tape of.
+  std::optional<ModelConfig> read_model(const ModelSource& source) const override;
   void complete(Flags& flags, const Script& script) const override;
   nlohmann::ordered_json release() const override;
 

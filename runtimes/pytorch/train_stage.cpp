@@ -2,9 +2,9 @@
 
 #include "runtimes/pytorch/torch/distributed/pipelining.h"
 #include "runtimes/pytorch/torch/ops/view.h"
-#include "runtimes/pytorch/transformers/modules/causal_lm.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
 #include "runtimes/pytorch/transformers/modules/loss.h"
+#include "runtimes/pytorch/transformers/modules/written_lm.h"
 
 namespace vramfit::pytorch {
 
@@ -34,7 +34,7 @@ void train_stage(Context& context, Playback& playback, const Ledger& ledger,
   tape.begin_stage(Stage::Loaded);
   context.libraries.use_kernels();
   context.libraries.init_process_group();
-  const CausalLm model(context, family_of(part), part, settings);
+  WrittenLm model(context, family_of(part), part, settings);
   tape.end_stage();
   const auto optimizer = make_optimizer(options.optimizer, model.trainable());
   const Tensor batch = empty(context, {options.batch * options.accumulate, options.seq},

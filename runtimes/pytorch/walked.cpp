@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
-#include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/make_model.h"
 #include "runtimes/pytorch/transformers/modules/outliers.h"
 
 namespace vramfit::pytorch {
@@ -124,8 +124,8 @@ std::optional<DeviceMap> map_of(const Gpu& gpu, const Release& release, const Mo
   const Setting meta(context.meta, true);
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
-  CausalLm model(context, family_of(config), config, settings);
-  return device_map(context, model, config, *options.pretrained);
+  const std::unique_ptr<CausalLm> model = make_model(context, config, settings);
+  return device_map(context, *model, config, *options.pretrained);
 }
 
 }  // namespace vramfit::pytorch

@@ -62,7 +62,7 @@ HOSTILE = [
     json.dumps({**TINY, "num_attention_heads": 0}),
     json.dumps({**TINY, "hidden_size": 1e300}),
     json.dumps(TINY)[:-1] + ', "__proto__": {"model_type": "gpt2"}, "num_hidden_layers": 1e99}',
-    json.dumps({**TINY, "model_type": "mixtral"}),
+    json.dumps({**TINY, "model_type": "no_such_type"}),
     "\u0000",
     '{"model_type": "\\ud800"}',
 ]

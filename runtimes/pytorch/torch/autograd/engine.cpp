@@ -31,13 +31,16 @@ void add_to_buffer(Tensor& buffer, Tensor grad) {
   buffer = add(buffer, grad);
 }
 
-void count_dependencies(Node* root) {
-  std::vector<Node*> stack = {root};
+void count_dependencies(std::span<const Edge> roots) {
+  std::vector<Node*> stack;
+  for (const Edge& root : roots) {
+    if (root.node->dependencies++ == 0) stack.push_back(root.node.get());
+  }
   while (!stack.empty()) {
     const Node* node = stack.back();
     stack.pop_back();
-    for (const Edge& edge : node->next) {
-      Node* next = edge.node.get();
+    for (std::size_t i = 0; i < node->next.size(); ++i) {
+      Node* next = node->next[i].node.get();
       if (next == nullptr) continue;
       if (next->dependencies++ == 0) stack.push_back(next);
     }
@@ -70,6 +73,18 @@ struct RunsLater {
   }
 };
 
+/// A gradient comes to where it goes, if there is one.
+void hand_on(const Edge& edge, Tensor grad, std::vector<Ref<Node>>& ready) {
+  Node& next = *edge.node;
+  if (grad.defined()) {
+    add_to_buffer(next.buffer[static_cast<std::size_t>(edge.index)], std::move(grad));
+  }
+  if (--next.dependencies == 0) {
+    ready.push_back(edge.node);
+    std::push_heap(ready.begin(), ready.end(), RunsLater{});
+  }
+}
+
 }  // namespace
 
 void backward(const Tensor& loss) {
@@ -80,31 +95,24 @@ void backward(const Tensor& loss) {
 }
 
 void backward(const Tensor& output, Tensor grad) {
-  Context& context = output.context();
-  const Setting no_grad(context.grad_enabled, false);
-  const Ref<Node>& root = output.impl()->grad_fn;
-  count_dependencies(root.get());
-  root->buffer[static_cast<std::size_t>(output.impl()->output_index)] = std::move(grad);
+  const Edge root = gradient_edge(output);
+  backward(output.context(), {&root, 1}, {&grad, 1});
+}
 
-  std::vector<Ref<Node>> ready = {root};
+void backward(Context& context, std::span<const Edge> roots, std::span<Tensor> grads) {
+  const Setting no_grad(context.grad_enabled, false);
+  count_dependencies(roots);
+  std::vector<Ref<Node>> ready;
+  for (std::size_t i = 0; i < roots.size(); ++i) hand_on(roots[i], std::move(grads[i]), ready);
   while (!ready.empty()) {
     std::pop_heap(ready.begin(), ready.end(), RunsLater{});
     const LayerScope layer(context, ready.back()->layer);
     const Ref<Node> node = std::move(ready.back());
     ready.pop_back();
-    Gradients grads = call(*node);
+    Gradients given = call(*node);
     node->release();
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-      const Edge& edge = node->next[i];
-      if (!edge.node) continue;
-      Node& next = *edge.node;
-      if (grads[i].defined()) {
-        add_to_buffer(next.buffer[static_cast<std::size_t>(edge.index)], std::move(grads[i]));
-      }
-      if (--next.dependencies == 0) {
-        ready.push_back(edge.node);
-        std::push_heap(ready.begin(), ready.end(), RunsLater{});
-      }
+    for (std::size_t i = 0; i < node->next.size(); ++i) {
+      if (node->next[i].node) hand_on(node->next[i], std::move(given[i]), ready);
     }
   }
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+
+#include "runtimes/pytorch/torch/tensor/graph.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
 namespace vramfit::pytorch {
@@ -11,5 +14,8 @@ void backward(const Tensor& loss);
 
 /// torch.autograd.backward(output, grad), within a backward that runs already.
 void backward(const Tensor& output, Tensor grad);
+
+/// The same of several outputs, by where their gradients go, on whichever thread this is.
+void backward(Context& context, std::span<const Edge> roots, std::span<Tensor> grads);
 
 }  // namespace vramfit::pytorch

@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/torch/ops/attention.h"
 
+#include <optional>
+
 #include "runtimes/pytorch/torch/ops/attention_kernels.h"
 #include "runtimes/pytorch/torch/ops/cast.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
@@ -13,9 +15,10 @@ enum class Backend { Cudnn, Flash, Efficient, Math };
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (select_sdp_backend), PyTorch 2.11: cuDNN
 // first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
 // passed over.
-Backend select(const Tensor& query, const SdpaOptions& options) {
+Backend select(const Tensor& query, const Tensor& value, const SdpaOptions& options) {
   const Context& context = query.context();
   const Arch arch = context.arch;
+  const bool one_width = query.size(-1) == value.size(-1);
   const std::int64_t head_dim = query.size(-1);
   const bool half = is_half(query.type());
   // check_prefer_cudnn_attention.
@@ -27,7 +30,9 @@ Backend select(const Tensor& query, const SdpaOptions& options) {
   // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
   // before Ampere, and no bf16 in either.
   const bool ampere = arch.sm >= 80;
-  if (half && ampere && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
+  if (half && ampere && !options.mask.defined() && one_width && head_dim <= 256) {
+    return Backend::Flash;
+  }
   const bool efficient = ampere || query.type() != ScalarType::BFloat16;
   if (efficient && !options.grouped) return Backend::Efficient;
   return Backend::Math;
@@ -38,10 +43,15 @@ Backend select(const Tensor& query, const SdpaOptions& options) {
 Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in,
                                     const Tensor& value_in, const SdpaOptions& options_in) {
   SdpaOptions options = options_in;
+  const Tensor mask = lower(options.mask);  // as long as the call
+  options.mask = mask;
   const Tensor value = lower(value_in);
   const Tensor key = lower(key_in);
   const Tensor query = lower(query_in);
-  switch (select(query, options)) {
+  // What it is made of is below autocast.
+  std::optional<AutocastScope> off;
+  if (query.context().autocast.enabled()) off.emplace(query.context().autocast, std::nullopt);
+  switch (select(query, value, options)) {
     case Backend::Cudnn:
       options.mask = additive_mask(options.mask, query.type());
       return cudnn_attention(query, key, value, options);

@@ -1,6 +1,9 @@
 #include "runtimes/pytorch/torch/ops/attention_kernels.h"
 
+#include <algorithm>
+
 #include "model/ops/cudnn_attention.h"
+#include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
@@ -11,8 +14,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-Tensor empty_like(const Tensor& a) { return empty_for({&a}, a.type()); }
-
 Tensor workspace(Context& context, std::int64_t bytes) {
   return empty(context, {bytes}, ScalarType::Byte, Category::Workspace);
 }
@@ -22,7 +23,10 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t unit) {
 }
 
 /// The output in the query's memory order, as heads of the value's width.
-Tensor output_like(const Tensor& query) { return empty_like(query); }
+Tensor output_like(const Tensor& query, const Tensor& value) {
+  const Tensor shaped = as_strided(query, query.sizes().with(3, value.size(3)), query.strides());
+  return empty_for({&shaped}, query.type());
+}
 
 }  // namespace
 
@@ -58,7 +62,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
   if (!context.elsewhere) context.libraries.use_attention(false);
   const Tensor seed = empty(context, {}, ScalarType::Long);
   const Tensor offset = empty(context, {}, ScalarType::Long);
-  const Tensor result = output_like(query);
+  const Tensor result = output_like(query, value);
   Tensor statistics;
   if (training) {
     statistics = empty(context, query.sizes().with(3, 1), ScalarType::Float);
@@ -76,7 +80,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor v = value.unpack();
       const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack(), seed.unpack(),
                              offset.unpack()};
-      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
+      Gradients outputs = {like(q), like(k), like(v)};
       workspace(c, static_cast<std::int64_t>(cudnn_backward_workspace(shape_of(q, k))));
       return outputs;
     };
@@ -90,7 +94,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
                        const SdpaOptions&) {
   Context& context = query.context();
   if (!context.elsewhere) context.libraries.use_attention(false);
-  const Tensor result = output_like(query);
+  const Tensor result = output_like(query, value);
   const Tensor statistics =
       empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);
   const Tensor seed = empty(context, {2}, ScalarType::Long);
@@ -105,7 +109,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
-      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
+      Gradients outputs = {like(q), like(k), like(v)};
       const std::int64_t rows = round_up(q.size(2), 128);
       const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
       const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
@@ -121,6 +125,52 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
   set_history(result, make_node(context, make_backward, query, key, value));
   return result;
 }
+
+namespace {
+
+/// A kernel of mem_eff_attention/kernels/cutlassB.h, as attention_backward.cu comes to one that has
+/// the width and fits into shared memory: rows of a block, columns of dQ that it sums up at once,
+/// and whether dK and dV are summed up in memory as well. Read off the workspaces of all widths.
+struct BackwardTile {
+  std::int64_t rows;
+  std::int64_t columns;
+  bool sums_keys = false;
+};
+
+BackwardTile backward_tile(Arch arch, bool half, std::int64_t width) {
+  const bool much_shared = arch.sm == 80 || arch.sm == 90 || arch.sm == 100;
+  if (width <= 64) return {64, 64};
+  if (!half) return much_shared ? BackwardTile{128, 64} : BackwardTile{64, 64};
+  if (width > 128) return {128, 64, true};
+  if (much_shared) return {128, 128};
+  const std::int64_t widest = arch.sm == 75 ? 128 : arch.sm == 120 ? 64 : 96;
+  return width <= widest ? BackwardTile{128, 64} : BackwardTile{64, 64, true};
+}
+
+/// kernel_backward.h (workspace_strideBH): each sum of dQ has a lock of 16 bytes.
+std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, const Tensor& v) {
+  const std::int64_t width = std::max(q.size(3), v.size(3));
+  const BackwardTile tile = backward_tile(arch, is_half(q.type()), width);
+  const std::int64_t sums = round_up(q.size(2), tile.rows) / tile.rows *
+                            (round_up(q.size(3), tile.columns) / tile.columns) *
+                            (tile.rows * tile.columns * 4 + 16);
+  const std::int64_t widths = round_up(q.size(3), tile.rows) + round_up(v.size(3), tile.rows);
+  const std::int64_t keys = tile.sums_keys ? round_up(k.size(2), 64) * widths * 4 : 0;
+  return q.size(0) * q.size(1) * (sums + keys);
+}
+
+/// The rows' sums of grad * output: within the kernel where that has 16 bits, else before it.
+Tensor delta_of(const Tensor& grad, const Tensor& q) {
+  Context& context = grad.context();
+  const std::int64_t bytes = q.size(0) * q.size(1) * q.size(2) * 4;
+  if (is_half(q.type())) return workspace(context, bytes);
+  const Tensor product = empty(context, grad.sizes(), ScalarType::Float, Category::Workspace);
+  const Tensor sums = workspace(context, bytes);
+  const bool contiguous_already = q.size(1) == 1 || q.size(2) == 1;
+  return contiguous_already ? sums : workspace(context, bytes);
+}
+
+}  // namespace
 
 // cuda/attention.cu and attention_backward.cu (_efficient_attention_forward and _backward).
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
@@ -145,18 +195,9 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
-      Tensor delta;
-      {
-        // delta: the rows' sums of grad * output, then contiguous.
-        const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
-        const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
-        const Tensor sums = workspace(c, rows * 4);
-        delta = workspace(c, rows * 4);
-      }
-      // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
-      workspace(
-          c, q.size(0) * q.size(1) * (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
+      Gradients outputs = {like(q), like(k), like(v)};
+      const Tensor delta = delta_of(grads[0], q);
+      workspace(c, backward_workspace(c.arch, q, k, v));
       return outputs;
     };
   };
@@ -169,7 +210,7 @@ namespace {
 /// at::_safe_softmax: rows that are masked altogether become 0, in place. Autograd sees one op.
 Tensor safe_softmax(const Tensor& scores) {
   Context& context = scores.context();
-  const Tensor result = empty_like(scores);
+  const Tensor result = like(scores);
   {
     const Tensor masked = empty_for({&scores}, ScalarType::Bool);
     const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
@@ -178,8 +219,8 @@ Tensor safe_softmax(const Tensor& scores) {
   const auto make_backward = [&] {
     return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
       const Tensor output = saved.unpack();
-      Tensor grad = empty_like(output);
-      const Tensor product = empty_like(output);
+      Tensor grad = like(output);
+      const Tensor product = like(output);
       return {std::move(grad)};
     };
   };
@@ -191,7 +232,7 @@ Tensor safe_softmax(const Tensor& scores) {
 Tensor repeat_heads(const Tensor& a, std::int64_t heads) {
   if (a.size(1) == heads) return a;
   const Dims wide = {a.size(0), a.size(1), heads / a.size(1), a.size(2), a.size(3)};
-  return reshape(clone(expand(unsqueeze(a, 2), wide)), a.sizes().with(1, heads));
+  return reshape(contiguous_copy(expand(unsqueeze(a, 2), wide)), a.sizes().with(1, heads));
 }
 
 Tensor causal_mask(Context& context, const Tensor& query, const Tensor& key) {
@@ -204,19 +245,24 @@ Tensor causal_mask(Context& context, const Tensor& query, const Tensor& key) {
 }  // namespace
 
 // attention.cpp (_scaled_dot_product_attention_math): an op for each step, which autograd sees.
-Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& value_in,
+Tensor math_attention(const Tensor& query_in, const Tensor& key_in, const Tensor& value_in,
                       const SdpaOptions& options) {
-  Context& context = query.context();
-  const Tensor scaled_query = mul_scalar(query);
+  Context& context = query_in.context();
+  const ScalarType type = query_in.type();
+  // 16 bits are multiplied in fp32.
+  const Tensor query_wide = to(query_in, ScalarType::Float);
+  const Tensor key_wide = to(key_in, ScalarType::Float);
+  const Tensor value_wide = to(value_in, ScalarType::Float);
+  const Tensor query = mul_scalar(query_wide);
   const Tensor mask = options.causal ? causal_mask(context, query, key_in) : options.mask;
-  const Tensor key = repeat_heads(key_in, query.size(1));
-  const Tensor value = repeat_heads(value_in, query.size(1));
-  Tensor scores = matmul(scaled_query, mul_scalar(transpose(key, 2, 3)));
-  // The mask is added in place.
-  Tensor weights = safe_softmax(scores);
-  scores.reset();
+  const Tensor key = repeat_heads(key_wide, query.size(1));
+  const Tensor value = repeat_heads(value_wide, query.size(1));
+  Tensor weights = matmul(query, mul_scalar(transpose(key, 2, 3)));
+  if (mask.defined()) add_(weights, mask);
+  weights = safe_softmax(weights);
   weights = dropout(weights, options.dropout, true);
-  return matmul(weights, value);
+  const Tensor given = to(weights, type);  // the second result, which nobody takes
+  return to(matmul(weights, value), type);
 }
 
 }  // namespace vramfit::pytorch

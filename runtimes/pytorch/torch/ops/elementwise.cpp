@@ -1,64 +1,18 @@
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 
 #include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/ops/unary.h"
+#include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
-namespace {
-
-Tensor like(const Tensor& a) { return empty_for({&a}, a.type()); }
-Tensor like(const Tensor& a, const Tensor& b) {
-  return empty_for({&a, &b}, promote(a.type(), b.type()));
-}
-
-/// A unary op whose backward takes the gradient and its input, `work(grad, input)`.
-template <typename Work>
-Tensor saves_input(const Tensor& a, const Work& work) {
-  const auto make_backward = [&] {
-    return [saved = Saved(a), work](Node&, Gradients& grads) -> Gradients {
-      const Tensor input = saved.unpack();
-      return {work(grads[0], input)};
-    };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = like(a);
-  set_history(result, node);
-  return result;
-}
-
-/// The same of a result.
-template <typename Work>
-Tensor saves_result(const Tensor& a, const Work& work) {
-  Tensor result = like(a);
-  const auto make_backward = [&] {
-    return [saved = Saved(result), work](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack();
-      return {work(grads[0], output)};
-    };
-  };
-  set_history(result, make_node(a.context(), make_backward, a));
-  return result;
-}
-
-/// A unary op that saves nothing.
-template <typename Work>
-Tensor saves_nothing(const Tensor& a, const Work& work) {
-  const auto make_backward = [&] {
-    return [work](Node&, Gradients& grads) -> Gradients { return {work(grads[0])}; };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = like(a);
-  set_history(result, node);
-  return result;
-}
-
-}  // namespace
-
 ScalarType promote(ScalarType a, ScalarType b) {
   if (a == b) return a;
-  if (!is_floating(a)) return is_floating(b) ? b : ScalarType::Long;
-  if (!is_floating(b)) return a;
-  return ScalarType::Float;
+  if (is_floating(a) && is_floating(b)) return ScalarType::Float;
+  if (is_floating(a) || b == ScalarType::Bool) return a;
+  if (is_floating(b) || a == ScalarType::Bool) return b;
+  if (element_size(a) != element_size(b)) return element_size(a) > element_size(b) ? a : b;
+  return ScalarType::Long;  // none of 16 bits is here for bytes of either kind
 }
 
 Tensor add(const Tensor& a, const Tensor& b) {
@@ -96,20 +50,76 @@ Tensor mul(const Tensor& a, const Tensor& b) {
   return result;
 }
 
+void div_(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [&] {
+    return [saved_a = Saved(b.requires_grad() ? clone(a) : Tensor()), saved_b = Saved(b)](
+               Node& self, Gradients& grads) -> Gradients {
+      const Tensor own = saved_a.unpack();
+      const Tensor other = saved_b.unpack();
+      Gradients result;
+      // -grad * ((self / other) / other)
+      if (self.wants(1)) {
+        const Tensor quotient = like(own, other);
+        const Tensor twice = like(quotient, other);
+        const Tensor negated = like(grads[0]);
+        result[1] = like(negated, twice);
+      }
+      if (self.wants(0)) result[0] = like(grads[0], other);
+      return result;
+    };
+  };
+  rebase_history(a, make_node(a.context(), make_backward, a, b));
+}
+
+void scale_(const Tensor& a) {
+  const auto make_backward = [] {
+    return [](Node&, Gradients& grads) -> Gradients { return {like(grads[0])}; };
+  };
+  rebase_history(a, make_node(a.context(), make_backward, a));
+}
+
+namespace {
+
+// aten/src/ATen/native/TensorAdvancedIndexing.cpp (masked_fill): filled in a contiguous copy.
+Tensor filled(const Tensor& a, const Tensor& mask) {
+  return empty(a.context(), broadcast(a.sizes(), mask.sizes()), a.type());
+}
+
+Ref<Node> masked_node(const Tensor& a, const Tensor& mask) {
+  const auto make_backward = [&] {
+    return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
+      const Tensor kept = saved.unpack();
+      return {filled(grads[0], kept)};
+    };
+  };
+  return make_node(a.context(), make_backward, a);
+}
+
+}  // namespace
+
+Tensor masked_fill(const Tensor& a, const Tensor& mask) {
+  const Ref<Node> node = masked_node(a, mask);
+  Tensor result = filled(a, mask);
+  set_history(result, node);
+  return result;
+}
+
+void masked_fill_(const Tensor& a, const Tensor& mask) { rebase_history(a, masked_node(a, mask)); }
+
 Tensor add_scalar(const Tensor& a) {
-  return saves_nothing(a, [](const Tensor& grad) { return grad; });
+  return keeps_nothing(a, [](const Tensor& grad) { return grad; });
 }
 
 Tensor mul_scalar(const Tensor& a) {
-  return saves_nothing(a, [](const Tensor& grad) { return like(grad); });
+  return keeps_nothing(a, [](const Tensor& grad) { return like(grad); });
 }
 
 Tensor neg(const Tensor& a) {
-  return saves_nothing(a, [](const Tensor& grad) { return like(grad); });
+  return keeps_nothing(a, [](const Tensor& grad) { return like(grad); });
 }
 
 Tensor pow(const Tensor& a) {
-  return saves_input(a, [](const Tensor& grad, const Tensor& input) {
+  return keeps_input(a, [](const Tensor& grad, const Tensor& input) {
     // pow_backward: grad * (exponent * self.pow(exponent - 1))
     const Tensor power = like(input);
     const Tensor scaled = like(power);
@@ -118,7 +128,7 @@ Tensor pow(const Tensor& a) {
 }
 
 Tensor rsqrt(const Tensor& a) {
-  return saves_result(a, [](const Tensor& grad, const Tensor& result) {
+  return keeps_result(a, [](const Tensor& grad, const Tensor& result) {
     // -0.5 * grad * result.pow(3)
     const Tensor scaled = like(grad);
     const Tensor power = like(result);
@@ -127,27 +137,27 @@ Tensor rsqrt(const Tensor& a) {
 }
 
 Tensor tanh(const Tensor& a) {
-  return saves_result(a,
+  return keeps_result(a,
                       [](const Tensor& grad, const Tensor& result) { return like(grad, result); });
 }
 
 Tensor silu(const Tensor& a) {
-  return saves_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
+  return keeps_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
 }
 
 Tensor gelu(const Tensor& a) {
-  return saves_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
+  return keeps_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
 }
 
 // aten/src/ATen/native/cuda/Dropout.cu: the mask comes first, then the output.
 Tensor dropout(const Tensor& a, double p, bool training) {
   if (p == 0 || !training) return a;
-  const Tensor mask = empty_for({&a}, ScalarType::Bool);
-  Tensor result = like(a);
+  const Tensor mask = preserved(a, ScalarType::Bool);
+  Tensor result = preserved(a, a.type());
   const auto make_backward = [&] {
     return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
       const Tensor kept = saved.unpack();
-      return {like(grads[0])};
+      return {empty(kept.context(), kept.sizes(), grads[0].type())};
     };
   };
   set_history(result, make_node(a.context(), make_backward, a));
@@ -159,8 +169,8 @@ Tensor to(const Tensor& a, ScalarType type) {
   const auto make_backward = [&] {
     return [from = a.type()](Node&, Gradients& grads) -> Gradients { return {to(grads[0], from)}; };
   };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = empty_for({&a}, type);
+  const Ref<Node> node = is_floating(type) ? make_node(a.context(), make_backward, a) : Ref<Node>();
+  Tensor result = preserved(a, type);
   set_history(result, node);
   return result;
 }

@@ -2,44 +2,49 @@
 
 #include <algorithm>
 
+#include "runtimes/pytorch/torch/ops/cub.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
 
 /// Sorting lets the rows of one token meet: aten/src/ATen/native/cuda/Embedding.cu
-/// (embedding_dense_backward_cuda) and EmbeddingBackwardKernel.cu, PyTorch 2.11. Workspaces of cub
-/// as seen with 4,096 indices: a second buffer for keys and values, and some KiB.
+/// (embedding_dense_backward_cuda) and EmbeddingBackwardKernel.cu, PyTorch 2.11.
 Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t count) {
   constexpr std::int64_t kRowsPerThread = 10;
-  constexpr std::int64_t kSortWorkspace = 17919;
-  constexpr std::int64_t kScanWorkspace = 1279;
+  constexpr std::int64_t kManyPartials = 4;
   Context& context = grad.context();
   const auto indices = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Long, Category::Workspace);
-  };
-  const auto bytes = [&](std::int64_t n) {
-    return empty(context, {n}, ScalarType::Byte, Category::Workspace);
   };
   const Tensor sorted = indices(count);
   const Tensor original = indices(count);
   {
     const Tensor range = indices(count);
-    const Tensor workspace = bytes(2 * 8 * count + kSortWorkspace);
+    sort_workspace(context, count, 8, 64);
   }
   const Tensor result = empty(context, weight, grad.type());
   const Tensor segment_offsets = indices(count);
   const Tensor segments = indices(1);
   {
     const Tensor unique = indices(count);
-    const Tensor workspace = bytes(kScanWorkspace);
+    unique_workspace(context, count);
   }
-  const Tensor partials = indices(count);
-  const Tensor partial_offsets = indices(count);
-  bytes(kScanWorkspace);
+  const std::int64_t most_segments = std::min(count, weight[0]);
+  const Tensor partials = indices(most_segments);
+  const Tensor partial_offsets = indices(most_segments);
+  scan_workspace(context, most_segments, ScalarType::Long);
   const Tensor partial_count = indices(1);
-  const std::int64_t most = count / kRowsPerThread + std::min(count, weight[0]);
+  const std::int64_t most = count / kRowsPerThread + most_segments;
   const Tensor offsets = indices(most);
+  if (most > kManyPartials * most_segments && most_segments < 4 * context.multiprocessors) {
+    // Few rows of many parts each are added up where they belong, in fp32.
+    const Tensor segment_of = indices(most);
+    if (grad.type() != ScalarType::Float) {
+      empty(context, weight, ScalarType::Float, Category::Workspace);
+    }
+    return result;
+  }
   const Tensor sums = empty(context, {most, weight[1]}, ScalarType::Float, Category::Workspace);
   return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/checked.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -26,6 +27,15 @@ int compare(std::initializer_list<const Tensor*> operands, const Dims& sizes, in
   return 0;
 }
 
+/// compute_fast_setup_type: dense operands of one size and the same strides.
+bool lie_alike(std::initializer_list<const Tensor*> operands, const Dims& sizes) {
+  const Tensor& first = **operands.begin();
+  return std::all_of(operands.begin(), operands.end(), [&](const Tensor* each) {
+    return each->sizes() == sizes && each->strides() == first.strides() &&
+           each->is_non_overlapping_and_dense();
+  });
+}
+
 }  // namespace
 
 Dims broadcast(const Dims& a, const Dims& b) {
@@ -44,6 +54,9 @@ Tensor empty_for(std::initializer_list<const Tensor*> operands, ScalarType type)
     all_contiguous = all_contiguous && operand->is_contiguous();
   }
   if (all_contiguous) return empty(first.context(), sizes, type);
+  if (lie_alike(operands, sizes)) {
+    return empty_strided(first.context(), sizes, first.strides(), type);
+  }
 
   // Dimensions from the fastest to the slowest, by insertion.
   std::array<int, Dims::kMax> order{};
@@ -70,6 +83,39 @@ Tensor empty_for(std::initializer_list<const Tensor*> operands, ScalarType type)
     stride = checked_multiply(stride, sizes[dim]);
   }
   return empty_strided(first.context(), sizes, strides, type);
+}
+
+Tensor preserved(const Tensor& a, ScalarType type) {
+  if (!a.is_non_overlapping_and_dense()) return empty_for({&a}, type);
+  return empty_strided(a.context(), a.sizes(), a.strides(), type);
+}
+
+// c10/core/MemoryFormat.h (is_channels_last_strides_2d_s4).
+bool is_channels_last(const Tensor& a) {
+  if (a.rank() != 4 || a.strides()[1] == 0) return false;
+  std::int64_t least = 0;
+  for (const int dim : {1, 3, 2, 0}) {
+    const std::int64_t stride = a.strides()[dim];
+    if (a.size(dim) == 0 || stride < least || (dim == 0 && least == a.strides()[1])) return false;
+    least = stride * std::max<std::int64_t>(a.size(dim), 1);
+  }
+  return true;
+}
+
+Tensor suggested(const Tensor& alike, const Dims& sizes, ScalarType type) {
+  if (!is_channels_last(alike)) return empty(alike.context(), sizes, type);
+  const Dims strides = {sizes[1] * sizes[2] * sizes[3], 1, sizes[1] * sizes[3], sizes[1]};
+  return empty_strided(alike.context(), sizes, strides, type);
+}
+
+// aten/src/ATen/native/TypeProperties.cpp (combine_categories).
+ScalarType result_type(const Tensor& a, const Tensor& b) {
+  if (a.type() == b.type()) return a.type();
+  if ((a.rank() == 0) == (b.rank() == 0)) return promote(a.type(), b.type());
+  const ScalarType high = a.rank() == 0 ? b.type() : a.type();
+  const ScalarType low = a.rank() == 0 ? a.type() : b.type();
+  if (is_floating(high)) return high;
+  return high == ScalarType::Bool || is_floating(low) ? promote(high, low) : high;
 }
 
 }  // namespace vramfit::pytorch

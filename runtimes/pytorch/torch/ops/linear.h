@@ -13,7 +13,12 @@ Tensor mm(const Tensor& a, const Tensor& b);
 /// torch.addmm(bias, a, b) of matrices. Casts under autocast.
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b);
 
-/// torch.matmul of two stacks of matrices, batch dimensions broadcast. Casts under autocast.
+/// torch.bmm of stacks of as many matrices.
+Tensor bmm(const Tensor& a, const Tensor& b);
+
+/// torch.matmul of matrices, vectors and stacks of them, batch dimensions broadcast, and
+/// torch.baddbmm. Both cast under autocast.
 Tensor matmul(const Tensor& a, const Tensor& b);
+Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b);
 
 }  // namespace vramfit::pytorch

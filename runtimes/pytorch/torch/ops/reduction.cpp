@@ -1,97 +1,167 @@
 #include "runtimes/pytorch/torch/ops/reduction.h"
 
-#include <algorithm>
-
-#include "model/checked.h"
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
 
-std::int64_t last_pow2(std::int64_t n) {
-  std::int64_t power = 1;
-  while (power * 2 <= n) power *= 2;
-  return power;
+/// A value with its place: std::pair<scalar, int64_t>, or of a float.
+constexpr Reduction kWithPlace = {16, false};
+
+/// What sums are kept in: floating-point types in fp32. A result of 16 bits cannot hold that.
+Reduction summed(ScalarType in, ScalarType out) {
+  const std::int64_t bytes = element_size(is_floating(in) ? ScalarType::Float : in);
+  return {bytes, element_size(out) >= bytes};
 }
 
-/// CUDA Programming Guide, "Technical Specifications per Compute Capability".
-std::int64_t threads_per_multiprocessor(Arch arch) {
-  if (arch.sm == 75) return 1024;
-  const int major = arch.sm / 10;
-  const bool data_centre = arch.sm == 80 || major == 7 || major == 9 || major == 10;
-  return data_centre ? 2048 : 1536;
+/// unsqueeze_multiple, then an expansion.
+Tensor spread(Tensor grad, const Dims& sizes, DimMask mask, bool keepdim) {
+  for (int i = 0; i < sizes.rank() && !keepdim; ++i) {
+    if ((mask & bit(i)) != 0) grad = unsqueeze(grad, i);
+  }
+  return expand(grad, sizes);
 }
 
-/// What gpu_reduce_kernel allocates where several blocks share an output: partial results and
-/// semaphores, freed as it returns. aten/src/ATen/native/cuda/Reduce.cuh (setReduceConfig,
-/// global_memory_size), PyTorch 2.11, for sums over the slow dimension of a matrix.
-struct GlobalReduce {
-  std::int64_t buffer = 0;  ///< bytes; 0: one block an output does
-  std::int64_t semaphores = 0;
-};
-
-GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t columns,
-                         std::int64_t accumulator_bytes) {
-  constexpr std::int64_t kMaxThreads = 512;
-  constexpr std::int64_t kWarp = 32;
-  constexpr std::int64_t kMinValuesPerThread = 16;
-  constexpr std::int64_t kMaxValuesPerThread = 256;
-  const std::int64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
-  const std::int64_t threads = kMaxThreads / vector;
-  const auto pow2 = [&](std::int64_t n) { return n < threads ? last_pow2(n) : threads; };
-  const std::int64_t dim0 = pow2(columns / vector);
-  std::int64_t width = std::min(dim0, kWarp);
-  const std::int64_t height = std::min(pow2(rows), threads / width);
-  width = std::min(dim0, threads / height);
-
-  // Rows are split over the block's height where a thread would have many.
-  if (rows < std::min(height * 16, kMaxValuesPerThread)) return {};
-  const std::int64_t values_per_thread = div_up(rows, height);
-  const std::int64_t grid = div_up(columns / vector, width);
-  const std::int64_t target =
-      context.multiprocessors * (threads_per_multiprocessor(context.arch) / (width * height));
-  if (values_per_thread < kMaxValuesPerThread || grid > target) return {};
-  const std::int64_t blocks =
-      std::max(std::min(div_up(target, grid), div_up(values_per_thread, kMinValuesPerThread)),
-               div_up(values_per_thread, kMaxValuesPerThread));
-  if (blocks <= 1) return {};
-  return {accumulator_bytes * columns * blocks * width * vector, 4 * grid};
-}
-
-/// Allocates that, once the output exists.
-void reduce_rows_globally(Context& context, std::int64_t rows, std::int64_t columns,
-                          std::int64_t accumulator_bytes) {
-  const GlobalReduce shared = reduce_rows(context, rows, columns, accumulator_bytes);
-  if (shared.buffer == 0) return;
-  const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
-  const Tensor counters =
-      empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
-}
-
-}  // namespace
-
-Tensor mean_last(const Tensor& a) {
+/// `scales` the gradient as a mean does.
+Tensor reduced(const Tensor& a, DimMask mask, bool keepdim, std::optional<ScalarType> type,
+               bool scales) {
+  const ScalarType out = type.value_or(is_floating(a.type()) ? a.type() : ScalarType::Long);
   const auto make_backward = [&] {
-    return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
-      return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
+    return [from = a.sizes(), mask, keepdim, scales](Node&, Gradients& grads) -> Gradients {
+      const Tensor grad = spread(grads[0], from, mask, keepdim);
+      return {scales ? mul_scalar(grad) : grad};
     };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = empty(a.context(), a.sizes().with(-1, 1), a.type());
+  Tensor result = empty(a.context(), reduced_sizes(a.sizes(), mask, keepdim), out);
+  // make_reduction_from_out_ty: 16 bits become fp32 within the kernel.
+  const bool within = is_half(a.type()) && out == ScalarType::Float;
+  const Tensor in = within || a.type() == out ? a : empty_for({&a}, out);
+  use_reduce_kernel(in, mask, summed(in.type(), out));
   set_history(result, node);
   return result;
 }
 
+}  // namespace
+
+Tensor mean_last(const Tensor& a) { return mean(a, bit(a.rank() - 1), true); }
+
+Tensor mean(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type) {
+  return reduced(a, dims, keepdim, type, true);
+}
+
+Tensor sum(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type) {
+  return reduced(a, dims, keepdim, type, false);
+}
+
 Tensor sum_to(Tensor a, const Dims& sizes) {
+  const int leading = a.rank() - sizes.rank();
+  DimMask mask = all_dims(leading);
+  for (int i = leading; i < a.rank(); ++i) {
+    if (sizes[i - leading] == 1 && a.size(i) != 1) mask |= bit(i);
+  }
+  if (mask != 0) a = sum(a, mask, true);
+  return leading > 0 ? reshape(a, sizes) : a;
+}
+
+// aten/src/ATen/native/ReduceOps.cpp (allany_impl).
+Tensor any(const Tensor& a, DimMask dims, bool keepdim) {
+  Tensor result = empty(a.context(), reduced_sizes(a.sizes(), dims, keepdim), ScalarType::Bool,
+                        Category::Inputs);
+  if (a.numel() == 1) {
+    to(a, ScalarType::Bool);  // then copied
+  } else {
+    use_reduce_kernel(a, dims, {element_size(a.type())});
+  }
+  return result;
+}
+
+Tensor in_places(const Tensor& grad, const Dims& sizes) {
+  return empty(grad.context(), sizes, grad.type());
+}
+
+std::vector<Tensor> extremes(const Tensor& a, int dim, bool keepdim) {
   Context& context = a.context();
-  Tensor result = empty(context, sizes, a.type());
-  const std::int64_t columns = sizes.product();
-  // Rows that fill their memory are one dimension to the kernel, in whatever order they lie.
-  const bool is_matrix = a.is_non_overlapping_and_dense() && a.strides()[-1] == 1;
-  if (sizes.rank() == 1 && a.size(-1) == columns && is_matrix) {
-    reduce_rows_globally(context, a.numel() / columns, columns, element_size(ScalarType::Float));
+  const Dims sizes = reduced_sizes(a.sizes(), bit(dim), keepdim);
+  Tensor values = empty(context, sizes, a.type());
+  Tensor places = empty(context, sizes, ScalarType::Long);
+  use_reduce_kernel(a, bit(dim), kWithPlace);
+  const auto make_backward = [&] {
+    return [saved = Saved(places), from = a.sizes()](Node&, Gradients& grads) -> Gradients {
+      const Tensor kept = saved.unpack();
+      return {in_places(grads[0], from)};
+    };
+  };
+  set_history(values, make_node(context, make_backward, a));
+  return {std::move(values), std::move(places)};
+}
+
+Tensor extreme(const Tensor& a) {
+  if (needs_graph(a.context(), a)) {
+    throw BadInput("the gradient of max over all elements is not predicted yet");
+  }
+  Tensor result = empty(a.context(), {}, a.type());
+  const Tensor in = contiguous(a);
+  use_reduce_kernel(in, all_dims(in.rank()), {element_size(a.type())});
+  return result;
+}
+
+Tensor argmax(const Tensor& a, int dim, bool keepdim) {
+  Tensor result = empty(a.context(), reduced_sizes(a.sizes(), bit(dim), keepdim), ScalarType::Long);
+  if (a.size(dim) != 1) use_reduce_kernel(a, bit(dim), kWithPlace);
+  return result;
+}
+
+Tensor argmax(const Tensor& a) {
+  Tensor result = empty(a.context(), {}, ScalarType::Long);
+  const Tensor flat_one = reshape(a, {a.numel()});
+  use_reduce_kernel(flat_one, bit(0), kWithPlace);
+  return result;
+}
+
+// aten/src/ATen/native/ReduceOps.cpp (logsumexp_out_impl).
+Tensor logsumexp(const Tensor& a, DimMask dims, bool keepdim) {
+  Context& context = a.context();
+  const Dims kept_sizes = reduced_sizes(a.sizes(), dims, true);
+  const Tensor maxes = empty(context, kept_sizes, a.type());
+  use_reduce_kernel(a, dims, {element_size(a.type())});
+  {
+    const Tensor absolute = like(maxes);
+    const Tensor infinite = empty_for({&maxes}, ScalarType::Bool);
+  }
+  const Tensor shifted = like(a, maxes);
+  Tensor result = empty(context, reduced_sizes(a.sizes(), dims, keepdim), a.type());
+  use_reduce_kernel(shifted, dims, summed(a.type(), a.type()));
+  const auto make_backward = [&] {
+    return [input = Saved(a), saved = Saved(result), from = a.sizes(), dims, keepdim](
+               Node&, Gradients& grads) -> Gradients {
+      // grad * (self - result).exp()
+      const Tensor in = input.unpack();
+      const Tensor out = saved.unpack();
+      const Tensor grad = keepdim ? grads[0] : reshape(grads[0], reduced_sizes(from, dims, true));
+      const Tensor sums = keepdim ? out : reshape(out, reduced_sizes(from, dims, true));
+      const Tensor difference = like(in, sums);
+      const Tensor exponential = like(difference);
+      return {like(grad, exponential)};
+    };
+  };
+  set_history(result, make_node(context, make_backward, a));
+  return result;
+}
+
+Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type) {
+  if (needs_graph(a.context(), a)) throw BadInput("a norm's gradient is not predicted yet");
+  const ScalarType out = type.value_or(a.type());
+  Tensor result = empty(a.context(), reduced_sizes(a.sizes(), dims, keepdim), out);
+  // Of one element each: its absolute value.
+  if (result.numel() == a.numel()) {
+    to(a, out);
+  } else {
+    use_reduce_kernel(a, dims, summed(a.type(), out));
   }
   return result;
 }
@@ -100,11 +170,7 @@ Tensor sum_to(Tensor a, const Dims& sizes) {
 // which are left out.
 Tensor reduce_dim(const Tensor& a, int dim) {
   Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
-  if (dim == 0 && a.size(1) > 1) {
-    // Floating-point types are summed in fp32.
-    const ScalarType sums = is_floating(a.type()) ? ScalarType::Float : a.type();
-    reduce_rows_globally(a.context(), a.size(0), a.size(1), element_size(sums));
-  }
+  if (dim == 0 && a.size(1) > 1) use_reduce_kernel(a, bit(0), summed(a.type(), a.type()));
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
@@ -11,24 +12,12 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// A view made by an op of autograd, with the backward `undo(grad)`.
-template <typename Undo>
-Tensor view(const Tensor& a, const Dims& sizes, const Dims& strides, const Undo& undo) {
-  const auto make_backward = [&] {
-    return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = as_strided(a, sizes, strides);
-  result.impl()->is_view = true;
-  set_history(result, node);
-  return result;
-}
-
 /// at::detail::computeStride: strides of a view with other sizes, if there is one.
 std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
+  if (a.rank() == 0 || a.numel() == 0) return contiguous_strides(sizes);
   Dims strides = sizes;
   int view_dim = sizes.rank() - 1;
-  std::int64_t base_stride = a.rank() == 0 ? 1 : a.strides()[-1];
+  std::int64_t base_stride = a.strides()[-1];
   std::int64_t elements = 1;
   std::int64_t view_elements = 1;
   for (int dim = a.rank() - 1; dim >= 0; --dim) {
@@ -53,10 +42,17 @@ std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
 }  // namespace
 
 Tensor reshape(const Tensor& a, const Dims& sizes) {
+  if (sizes.product() != a.numel()) throw BadInput("a view of another number of elements");
   const std::optional<Dims> strides = view_strides(a, sizes);
   if (!strides) return reshape(contiguous(a), sizes);
-  return view(a, sizes, *strides,
-              [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+  return view_of(a, sizes, *strides,
+                 [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+}
+
+Tensor unsafe_view(const Tensor& a, const Dims& sizes) {
+  Tensor result = reshape(a, sizes);
+  result.impl()->is_view = false;
+  return result;
 }
 
 Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
@@ -66,8 +62,8 @@ Tensor transpose(const Tensor& a, int dim0, int dim1) {
   Dims strides = a.strides();
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
-  return view(a, sizes, strides,
-              [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
+  return view_of(a, sizes, strides,
+                 [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
 }
 
 Tensor t(const Tensor& a) { return transpose(a, 0, 1); }
@@ -83,8 +79,49 @@ Tensor unsqueeze(const Tensor& a, int dim) {
     sizes.push_back(a.size(i));
     strides.push_back(a.strides()[i]);
   }
-  return view(a, sizes, strides,
-              [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+  if (dim == a.rank()) {
+    sizes.push_back(1);
+    strides.push_back(1);
+  }
+  return view_of(a, sizes, strides, [dim](const Tensor& grad) { return squeeze(grad, bit(dim)); });
+}
+
+Tensor permute(const Tensor& a, const Dims& order) {
+  Dims sizes;
+  Dims strides;
+  Dims back = order;
+  for (int i = 0; i < order.rank(); ++i) {
+    const auto dim = static_cast<int>(order[i]);
+    sizes.push_back(a.size(dim));
+    strides.push_back(a.strides()[dim]);
+    back[dim] = i;
+  }
+  return view_of(a, sizes, strides, [back](const Tensor& grad) { return permute(grad, back); });
+}
+
+Tensor squeeze(const Tensor& a, DimMask mask) {
+  Dims strides;
+  for (int i = 0; i < a.rank(); ++i) {
+    if ((mask & bit(i)) == 0) strides.push_back(a.strides()[i]);
+  }
+  return view_of(a, reduced_sizes(a.sizes(), mask, false), strides,
+                 [mask, rank = a.rank()](Tensor grad) {
+                   for (int i = 0; i < rank; ++i) {
+                     if ((mask & bit(i)) != 0) grad = unsqueeze(grad, i);
+                   }
+                   return grad;
+                 });
+}
+
+Tensor select(const Tensor& a, int dim) {
+  Dims strides;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i != dim) strides.push_back(a.strides()[i]);
+  }
+  return view_of(a, reduced_sizes(a.sizes(), bit(dim), false), strides,
+                 [from = a.sizes()](const Tensor& grad) {
+                   return empty(grad.context(), from, grad.type());  // zeros, then copied into
+                 });
 }
 
 Tensor expand(const Tensor& a, const Dims& sizes) {
@@ -94,63 +131,43 @@ Tensor expand(const Tensor& a, const Dims& sizes) {
     strides[-i] = own ? a.strides()[-i] : 0;
   }
   // The engine sums the gradient down to what was expanded.
-  return view(a, sizes, strides, [](const Tensor& grad) { return grad; });
+  return view_of(a, sizes, strides, [](const Tensor& grad) { return grad; });
 }
 
-Tensor slice(const Tensor& a, int dim, std::int64_t length) {
-  if (length == a.size(dim)) {
-    return view(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
-  }
-  return view(a, a.sizes().with(dim, length), a.strides(), [from = a.sizes()](const Tensor& grad) {
+Tensor slice_op(const Tensor& a, int dim, std::int64_t length, std::int64_t step) {
+  const Dims strides = a.strides().with(dim, a.strides()[dim] * step);
+  return view_of(a, a.sizes().with(dim, length), strides, [from = a.sizes()](const Tensor& grad) {
     return empty(grad.context(), from, grad.type());  // zeros, then copied into
   });
 }
 
-Tensor clone(const Tensor& a) {
+Tensor slice(const Tensor& a, int dim, std::int64_t length) {
+  if (length != a.size(dim)) return slice_op(a, dim, length, 1);
+  return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
+}
+
+namespace {
+
+Tensor copied(const Tensor& a, const auto& make_result) {
   const auto make_backward = [&] {
     return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = empty(a.context(), a.sizes(), a.type());
+  Tensor result = make_result();
   set_history(result, node);
   return result;
 }
 
-Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : clone(a); }
+}  // namespace
 
-Tensor cat(const Tensor& a, const Tensor& b, int dim) {
-  const std::int64_t length_a = a.size(dim);
-  const std::int64_t length_b = b.size(dim);
-  const auto make_backward = [&] {
-    return [=](Node& self, Gradients& grads) -> Gradients {
-      Gradients result;
-      if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
-      if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
-      return result;
-    };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
-  Tensor result =
-      empty(a.context(), a.sizes().with(dim, length_a + length_b), promote(a.type(), b.type()));
-  set_history(result, node);
-  return result;
+Tensor clone(const Tensor& a) {
+  return copied(a, [&] { return preserved(a, a.type()); });
 }
 
-void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
-  const auto count = static_cast<std::int64_t>(parts.size());
-  const Dims sizes = a.sizes().with(dim, a.size(dim) / count);
-  const auto make_backward = [&] {
-    return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
-      return {empty(grads[0].context(), whole, grads[0].type())};
-    };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  int index = 0;
-  for (Tensor& part : parts) {
-    part = as_strided(a, sizes, a.strides());
-    part.impl()->is_view = true;
-    set_history(part, node, index++);
-  }
+Tensor contiguous_copy(const Tensor& a) {
+  return copied(a, [&] { return empty(a.context(), a.sizes(), a.type()); });
 }
+
+Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : contiguous_copy(a); }
 
 }  // namespace vramfit::pytorch

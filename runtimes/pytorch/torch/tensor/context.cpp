@@ -12,6 +12,9 @@ Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint
       multiprocessors(gpu.multiprocessors),
       capacity(capacity_) {}
 
+Context::Context(Tape& tape_, const Release& release_)
+    : tape(tape_), libraries({}, tape_), release(release_), meta(true) {}
+
 Context::~Context() = default;
 
 }  // namespace vramfit::pytorch

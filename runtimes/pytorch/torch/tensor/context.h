@@ -20,6 +20,8 @@ class Context {
  public:
   /// All but the GPU must outlive the context. `capacity`: bytes that the allocator may hold.
   Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint64_t capacity_);
+  /// On no card, and on the meta device: what is made has a shape alone.
+  Context(Tape& tape_, const Release& release_);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -28,8 +30,8 @@ class Context {
   Libraries libraries;
   const Release& release;
   Arch arch;
-  int multiprocessors;
-  std::uint64_t capacity;
+  int multiprocessors = 0;
+  std::uint64_t capacity = 0;
 
   bool grad_enabled = true;
   bool meta = false;             ///< torch.device("meta"): modules are made without memory

@@ -32,7 +32,7 @@ class AccumulateGrad final : public Node {
       return;
     }
     // accumulateGrad steals what no one else holds and has the leaf's layout, or else copies it.
-    const bool steal = grad.impl()->references == 1 && grad.strides() == leaf->strides;
+    const bool steal = grad.impl()->references == 1 && obeys_layout(grad, leaf_);
     Tensor own = steal ? std::move(grad) : clone_with_layout(grad, leaf_);
     Storage& storage = *own.impl()->storage;
     if (storage.category != Category::Gradients && storage.references == 1) {
@@ -40,8 +40,20 @@ class AccumulateGrad final : public Node {
     }
     leaf->grad = own.ref();
   }
+  // torch/csrc/autograd/utils/grad_layout_contract.h
+  static bool obeys_layout(const Tensor& grad, const Tensor& leaf) {
+    if (!leaf.is_non_overlapping_and_dense()) return grad.is_contiguous();
+    for (int i = 0; i < grad.rank(); ++i) {
+      if (grad.size(i) == 1 ? grad.strides()[i] == 0 : grad.strides()[i] != leaf.strides()[i]) {
+        return false;
+      }
+    }
+    return true;
+  }
   static Tensor clone_with_layout(const Tensor& grad, const Tensor& leaf) {
-    return empty_strided(grad.context(), grad.sizes(), leaf.strides(), grad.type());
+    const Dims strides =
+        leaf.is_non_overlapping_and_dense() ? leaf.strides() : contiguous_strides(grad.sizes());
+    return empty_strided(grad.context(), grad.sizes(), strides, grad.type());
   }
   Tensor leaf_;
 };

@@ -1,14 +1,17 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/torch/tensor/few.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
 // The graph that forward leaves, as far as memory can tell: which tensors its nodes keep, until
@@ -18,9 +21,7 @@
 // PyTorch 2.11.
 namespace vramfit::pytorch {
 
-/// At most so many inputs, outputs or gradients an op has; attention and split have the most.
-inline constexpr int kMaxEdges = 3;
-using Gradients = std::array<Tensor, kMaxEdges>;
+using Gradients = Few<Tensor>;
 
 struct Edge {
   Ref<Node> node;  ///< none: nothing upstream wants this gradient
@@ -41,16 +42,17 @@ class Node {
   std::unique_ptr<std::function<void()>> hook;
 
   bool wants(int input) const {
-    return static_cast<bool>(next[static_cast<std::size_t>(input)].node);
+    const auto i = static_cast<std::size_t>(input);
+    return i < next.size() && next[i].node;
   }
 
   int references = 0;
   std::uint64_t sequence = 0;  ///< later ones run first
   int layer = kNoLayer;        ///< whose forward made it
-  std::array<Edge, kMaxEdges> next;
+  Few<Edge> next;
   // What gradients that are wanted are summed down to, and cast to.
-  std::array<Dims, kMaxEdges> input_sizes;
-  std::array<ScalarType, kMaxEdges> input_types{};
+  Few<Dims> input_sizes;
+  Few<ScalarType> input_types;
 
   // The engine's bookkeeping while a backward runs.
   int dependencies = 0;  ///< edges that lead here from nodes still to run
@@ -101,31 +103,59 @@ bool needs_graph(const Context& context, const Tensors&... inputs) {
   return context.grad_enabled && ((inputs.defined() && inputs.requires_grad()) || ...);
 }
 
+/// Where the node's gradient of its `i`-th input goes.
+inline void connect(Node& node, std::size_t i, const Tensor& input) {
+  if (!input.defined() || !input.requires_grad()) return;
+  node.next[i] = gradient_edge(input);
+  node.input_sizes[i] = input.sizes();
+  node.input_types[i] = input.type();
+}
+
+template <typename MakeBackward>
+Ref<Node> new_node(Context& context, const MakeBackward& make_backward) {
+  Ref<Node> node(new FunctionNode(make_backward()));
+  node->sequence = context.next_sequence++;
+  node->layer = context.tape.layer;
+  return node;
+}
+
 /// The node of an op on these inputs, or none where no graph is wanted. `make_backward` is called
 /// only in the first case; it returns the backward, with what that saves. A node that saves only
 /// inputs is made before the op runs, as PyTorch does, which a recomputation may stop at.
 template <typename MakeBackward, typename... Tensors>
 Ref<Node> make_node(Context& context, const MakeBackward& make_backward, const Tensors&... inputs) {
   if (!needs_graph(context, inputs...)) return {};
-  Ref<Node> node(new FunctionNode(make_backward()));
-  node->sequence = context.next_sequence++;
-  node->layer = context.tape.layer;
+  Ref<Node> node = new_node(context, make_backward);
   std::size_t i = 0;
-  const auto connect = [&](const Tensor& input) {
-    if (input.defined() && input.requires_grad()) {
-      node->next[i] = gradient_edge(input);
-      node->input_sizes[i] = input.sizes();
-      node->input_types[i] = input.type();
-    }
-    ++i;
-  };
-  (connect(inputs), ...);
+  (connect(*node, i++, inputs), ...);
+  return node;
+}
+
+/// The same of a list of inputs.
+template <typename MakeBackward>
+Ref<Node> make_node_of(Context& context, const MakeBackward& make_backward,
+                       std::span<const Tensor> inputs) {
+  const bool needed = std::any_of(inputs.begin(), inputs.end(),
+                                  [&](const Tensor& each) { return needs_graph(context, each); });
+  if (!needed) return {};
+  Ref<Node> node = new_node(context, make_backward);
+  for (std::size_t i = 0; i < inputs.size(); ++i) connect(*node, i, inputs[i]);
   return node;
 }
 
 inline void set_history(const Tensor& output, const Ref<Node>& node, int index = 0) {
   output.impl()->grad_fn = node;
   output.impl()->output_index = index;
+}
+
+/// What an op in place makes of a tensor's history.
+inline void rebase_history(const Tensor& changed, const Ref<Node>& node) {
+  if (!node) return;
+  // CopySlices, which a view's base would get, is not there.
+  if (changed.impl()->is_view) {
+    throw BadInput("an op in place on a view that has a gradient is not predicted yet");
+  }
+  set_history(changed, node);
 }
 
 }  // namespace vramfit::pytorch

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <compare>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "model/ops/arch.h"
@@ -36,6 +38,8 @@ struct Release {
   double reserved_error = 0;  ///< the worst of the peaks reserved that were measured with it
   /// The same of LLM.int8(), where they hang on which weights there are.
   double int8_reserved_error = 0;
+  /// The tape of a model type, as scripts/tapes wrote it; none: there is none.
+  std::function<std::optional<std::string>(const std::string& model_type)> tape;
 };
 
 }  // namespace vramfit::pytorch

@@ -4,13 +4,17 @@
 #include <numeric>
 
 #include "model/checked.h"
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
+
 Dims::Dims(std::initializer_list<std::int64_t> values) : rank_(static_cast<int>(values.size())) {
   std::copy(values.begin(), values.end(), values_.begin());
 }
+
+void Dims::refuse() { throw BadInput("a tensor of more than six dimensions is not predicted yet"); }
 
 Dims Dims::with(int dim, std::int64_t value) const {
   Dims result = *this;

@@ -18,17 +18,20 @@ class Context;
 class Node;
 class Tensor;
 
-/// Sizes or strides of at most five dimensions.
+/// Sizes or strides of at most six dimensions; more are refused.
 class Dims {
  public:
-  static constexpr int kMax = 5;
+  static constexpr int kMax = 6;
   Dims() = default;
   Dims(std::initializer_list<std::int64_t> values);
 
   int rank() const { return rank_; }
   std::int64_t operator[](int i) const { return values_[index(i)]; }
   std::int64_t& operator[](int i) { return values_[index(i)]; }
-  void push_back(std::int64_t value) { values_[static_cast<std::size_t>(rank_++)] = value; }
+  void push_back(std::int64_t value) {
+    if (rank_ == kMax) refuse();
+    values_[static_cast<std::size_t>(rank_++)] = value;
+  }
   Dims with(int dim, std::int64_t value) const;
   std::int64_t product() const;
   friend bool operator==(const Dims& a, const Dims& b) {
@@ -39,6 +42,7 @@ class Dims {
  private:
   /// Negative dimensions count from the end.
   std::size_t index(int i) const { return static_cast<std::size_t>(i < 0 ? i + rank_ : i); }
+  [[noreturn]] static void refuse();
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return begin() + rank_; }
   std::array<std::int64_t, kMax> values_{};

@@ -2,231 +2,14 @@
 
 #include <algorithm>
 #include <type_traits>
-
-#include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
-#include "runtimes/pytorch/torch/ops/elementwise.h"
-#include "runtimes/pytorch/torch/ops/linear.h"
-#include "runtimes/pytorch/torch/ops/view.h"
-#include "runtimes/pytorch/torch/tensor/checkpoint.h"
-#include "runtimes/pytorch/transformers/modules/loss.h"
+#include <unordered_set>
 
 namespace vramfit::pytorch {
-namespace {
 
-/// 2 where some layers slide and some do not.
-std::size_t layer_kinds(const ModelConfig& config) {
-  const auto sliding = std::count(config.sliding_layers.begin(), config.sliding_layers.end(), true);
-  return sliding == 0 || sliding == config.layers ? 1 : 2;
-}
+CausalLm::CausalLm(Context& context, const ModelConfig& config, const ModelSettings& settings)
+    : context_(context), config_(config), settings_(settings) {}
 
-}  // namespace
-
-// __init__, in the order in which the families' modules allocate.
-CausalLm::CausalLm(Context& context, const Family& family, const ModelConfig& config,
-                   const ModelSettings& settings)
-    : context_(context), family_(family), config_(config), settings_(settings) {
-  const ScalarType type = settings.type;
-  if (settings.first) token_embedding_ = Embedding(context, config.vocab, config.hidden, type);
-  if (family.embedding_scale == EmbeddingScale::Buffer) {
-    embed_scale_ = buffer(context, {}, type);
-  }
-  if (config.learned_positions()) {
-    position_embedding_ = Embedding(context, config.max_positions, config.hidden, type);
-  }
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    const LayerScope acts(context, static_cast<int>(i));
-    layers_.push_back(family.make_layer(context, family, config, settings));
-  }
-  if (settings.last) norm_ = Norm(context, family.norm, config.hidden, type);
-  if (config.rope) {
-    const std::size_t kinds = family.rotary_by_layer_type ? layer_kinds(config) : 1;
-    for (std::size_t i = 0; i < kinds; ++i) rotary_.emplace_back(context, config.rotary_dim());
-  }
-  // A model made from its config has a head of its own until tie_weights drops it, which leaves a
-  // free segment behind. One to generate with comes from a file, and never has it.
-  if (settings.last && (!config.tied_head || settings.training)) {
-    head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
-  }
-  tie_weights();
-}
-
-void CausalLm::tie_weights() {
-  if (config_.tied_head) head_.weight = token_embedding_.weight;
-}
-
-std::vector<CausalLm::NamedModule> CausalLm::named_modules() {
-  const PartNames& parts = family_.parts;
-  const auto name = [&](const char* part) { return std::string(parts.base) + "." + part; };
-  std::vector<NamedModule> all = {{name(parts.embedding), &token_embedding_}};
-  if (position_embedding_) all.push_back({name(parts.positions), &*position_embedding_});
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    for (const Child& child : layers_[i]->children()) {
-      NamedModule named{name(parts.layers) + "." + std::to_string(i) + "." + child.path, {}};
-      std::visit([&named](auto* module) { named.module = module; }, child.module);
-      named.layer = static_cast<std::int64_t>(i);
-      named.input = child.input;
-      all.push_back(std::move(named));
-    }
-  }
-  all.push_back({name(parts.norm), &norm_});
-  all.push_back({parts.head, &head_});
-  return all;
-}
-
-std::vector<Tensor*> CausalLm::buffers() {
-  std::vector<Tensor*> all;
-  if (embed_scale_.defined()) all.push_back(&embed_scale_);
-  for (RotaryEmbedding& rotary : rotary_) {
-    for (Tensor* buffer : rotary.buffers()) all.push_back(buffer);
-  }
-  return all;
-}
-
-Tensor CausalLm::embed_tokens(const Tensor& ids) const {
-  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->embedding : 0);
-  if (hooks_ != nullptr) hooks_->before_embedding();
-  Tensor result = token_embedding_(ids);
-  if (hooks_ != nullptr) hooks_->after_embedding(result);
-  if (embed_scale_.defined()) {
-    result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
-  }
-  // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint != GradientCheckpointing::None)
-    result.impl()->requires_grad = true;
-  if (family_.embedding_scale == EmbeddingScale::Scalar) result = mul_scalar(result);
-  return result;
-}
-
-int CausalLm::gpu_of_layer(std::size_t layer) const {
-  return dispatch_ ? dispatch_->layers[layer] : 0;
-}
-
-Tensor CausalLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKind& shared) const {
-  for (const auto& layer : layers_) {
-    LayerInputs inputs = of_all;
-    const LayerScope acts(context_, static_cast<int>(inputs.index));
-    const OnGpu gpu(context_, dispatch(), gpu_of_layer(inputs.index));
-    const bool slides = config_.slides(static_cast<std::int64_t>(inputs.index));
-    const Shared& own = slides ? shared.sliding : shared.full;
-    hidden = moved(hidden);
-    inputs.mask = moved(own.mask);
-    inputs.positions = {moved(own.positions.cos), moved(own.positions.sin)};
-    inputs.position_ids = moved(inputs.position_ids);
-    const auto forward = [&layer, inputs, hooks = hooks_](const Tensor& x) {
-      if (hooks == nullptr) return layer->forward(x, inputs);
-      Tensor output = layer->forward(hooks->before_layer(inputs.index, x), inputs);
-      hooks->after_layer(inputs.index, output);
-      return output;
-    };
-    switch (settings_.checkpoint) {
-      case GradientCheckpointing::None:
-        hidden = forward(hidden);
-        break;
-      case GradientCheckpointing::Full:
-        hidden = checkpoint(context_, forward, hidden);
-        break;
-      case GradientCheckpointing::Reentrant:
-        hidden = reentrant_checkpoint(context_, forward, hidden);
-        break;
-    }
-    ++of_all.index;
-  }
-  return hidden;
-}
-
-void CausalLm::make_masks(const Tensor& embeds, const StepInputs& step,
-                          SharedByKind& shared) const {
-  const std::int64_t queries = embeds.size(1);
-  const auto mask = [&](std::optional<std::int64_t> window) {
-    MaskRequest request;
-    request.batch = embeds.size(0);
-    request.queries = queries;
-    request.keys = step.cache != nullptr ? step.cache->keys(queries, window.has_value()) : queries;
-    request.cached = step.cache != nullptr;
-    request.empty = request.cached && step.cache->is_empty();
-    request.room = request.cached && step.cache->has_room();
-    request.padding = step.attention_mask;
-    request.padded = step.padded;
-    request.type = embeds.type();
-    request.window = window;
-    return create_causal_mask(context_, settings_.attention, request);
-  };
-  const auto& window = config_.sliding_window;
-  if (family_.masks_by_layer_type) {
-    shared.full.mask = mask({});
-    if (window) shared.sliding.mask = mask(window);
-  } else {
-    shared.full.mask = shared.sliding.mask = mask(window);
-  }
-}
-
-void CausalLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
-                                SharedByKind& shared) const {
-  if (rotary_.empty()) return;
-  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
-  const Tensor arrived = moved(hidden);  // the module's forward takes it, for its type
-  const Tensor arrived_positions = moved(positions);
-  const ScalarType type = family_.rotates_in_float ? ScalarType::Float : hidden.type();
-  shared.full.positions = shared.sliding.positions = rotary_.front()(arrived_positions, type);
-  if (rotary_.size() > 1) shared.sliding.positions = rotary_.back()(arrived_positions, type);
-}
-
-// LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
-// they return is kept here.
-Tensor CausalLm::hidden_states(const Tensor& ids, const StepInputs& step) const {
-  const Tensor inputs_embeds = settings_.first ? embed_tokens(ids) : ids;
-  Tensor positions = step.positions;
-  if (!positions.defined()) {
-    // torch.arange(tokens) + past_seen_tokens
-    const Tensor range = empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs);
-    positions = unsqueeze(empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
-  }
-  Tensor hidden = inputs_embeds;
-  Tensor position_embeds;
-  if (position_embedding_) {
-    position_embeds = (*position_embedding_)(positions);
-    hidden = add(inputs_embeds, position_embeds);
-  }
-  SharedByKind shared;
-  make_masks(inputs_embeds, step, shared);
-  LayerInputs inputs;
-  inputs.cache = step.cache;
-  inputs.position_ids = positions;
-  hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
-  rotate_positions(hidden, positions, shared);
-  hidden = run_layers(std::move(hidden), inputs, shared);
-  if (!settings_.last) return hidden;
-  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
-  hidden = moved(hidden);
-  return norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
-}
-
-Tensor CausalLm::logits(const Tensor& hidden) const {
-  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->head : 0);
-  Tensor result = head_(moved(hidden));
-  if (hooks_ != nullptr) hooks_->after_head(result);
-  return family_.finish_logits != nullptr ? family_.finish_logits(config_, std::move(result))
-                                          : result;
-}
-
-CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
-  const Tensor hidden = hidden_states(ids, {});
-  Output output;
-  output.logits = logits(hidden);
-  if (with_labels) output.loss = causal_lm_loss(output.logits, ids);
-  return output;
-}
-
-Tensor CausalLm::forward_part(const Tensor& x) const {
-  const Tensor hidden = hidden_states(x, {});
-  return settings_.last ? logits(hidden) : hidden;
-}
-
-Tensor CausalLm::forward(const Tensor& ids, const StepInputs& step) const {
-  const Tensor hidden = hidden_states(ids, step);
-  // logits_to_keep = 1: hidden_states[:, -1:, :]
-  return moved(logits(slice(hidden, 1, 1)));  // back to where the tokens are
-}
+CausalLm::~CausalLm() = default;
 
 void CausalLm::freeze() {
   for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
@@ -246,7 +29,7 @@ void CausalLm::prepare_for_kbit_training() {
           using Module = std::remove_pointer_t<decltype(module)>;
           bool has_weight = true;
           if constexpr (std::is_same_v<Module, Linear>) {
-            has_weight = module->quantized == nullptr && !(module == &head_ && config_.tied_head);
+            has_weight = module->quantized == nullptr && (named.layer || !config_.tied_head);
           }
           if (has_weight) cast(module->weight);
           if constexpr (requires { module->bias; }) cast(module->bias);
@@ -262,17 +45,17 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   lora_ = true;
   freeze();
   std::vector<Lora*> adapters;
-  int index = 0;
-  for (const auto& layer : layers_) {
-    const LayerScope acts(context_, index++);
-    for (const NamedLinear& projection : projections(*layer)) {
-      if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
-      Linear& linear = *projection.linear;
-      const ScalarType type = linear.quantized ? linear.quantized->adapted().type : settings_.type;
-      linear.lora = Lora{parameter(context_, {rank, linear.in()}, type),
-                         parameter(context_, {linear.out(), rank}, type), dropout};
-      adapters.push_back(&*linear.lora);
-    }
+  for (const NamedModule& named : named_modules()) {
+    Linear* const* linear = std::get_if<Linear*>(&named.module);
+    if (linear == nullptr || !named.layer) continue;
+    const std::string name = named.name.substr(named.name.rfind('.') + 1);
+    if (std::find(targets.begin(), targets.end(), name) == targets.end()) continue;
+    const LayerScope acts(context_, static_cast<int>(*named.layer));
+    Linear& base = **linear;
+    const ScalarType type = base.quantized ? base.quantized->adapted().type : settings_.type;
+    base.lora = Lora{parameter(context_, {rank, base.in()}, type),
+                     parameter(context_, {base.out(), rank}, type), dropout};
+    adapters.push_back(&*base.lora);
   }
   if (!upcast) return;
   // cast_adapter_dtype
@@ -305,26 +88,20 @@ std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
   return all;
 }
 
-std::vector<Tensor> CausalLm::parameters() const {
-  std::vector<Tensor> all = {token_embedding_.weight};
-  if (position_embedding_) all.push_back(position_embedding_->weight);
-  for (const auto& layer : layers_) {
-    for (const Tensor& parameter : pytorch::parameters(*layer)) all.push_back(parameter);
-    for (const NamedLinear& projection : projections(*layer)) {
-      if (!projection.linear->lora) continue;
-      all.push_back(projection.linear->lora->a);
-      all.push_back(projection.linear->lora->b);
-    }
+std::vector<Tensor> CausalLm::parameters() {
+  std::vector<Tensor> all;
+  for (const NamedModule& named : named_modules()) {
+    for (Tensor& parameter : parameters_of(named)) all.push_back(std::move(parameter));
   }
-  all.push_back(norm_.weight);
-  all.push_back(norm_.bias);
-  if (!config_.tied_head) all.push_back(head_.weight);
-  all.push_back(head_.bias);
-  std::erase_if(all, [](const Tensor& t) { return !t.defined(); });
+  // A tied head's is the embedding's.
+  if (is_tied()) {
+    std::unordered_set<const TensorImpl*> seen;
+    std::erase_if(all, [&](const Tensor& each) { return !seen.insert(each.impl()).second; });
+  }
   return all;
 }
 
-std::vector<Tensor> CausalLm::trainable() const {
+std::vector<Tensor> CausalLm::trainable() {
   std::vector<Tensor> all = parameters();
   std::erase_if(all, [](const Tensor& t) { return !t.impl()->requires_grad; });
   return all;

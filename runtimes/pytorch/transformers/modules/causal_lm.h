@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "runtimes/pytorch/transformers/modules/decoder.h"
 #include "runtimes/pytorch/transformers/modules/dispatch.h"
-#include "runtimes/pytorch/transformers/modules/family.h"
 
 namespace vramfit::pytorch {
 
@@ -28,18 +28,17 @@ class ModuleHooks {
 /// A family's ...ForCausalLM: embeddings, layers, head.
 class CausalLm {
  public:
-  CausalLm(Context& context, const Family& family, const ModelConfig& config,
-           const ModelSettings& settings);
+  virtual ~CausalLm();
+  CausalLm(const CausalLm&) = delete;
+  CausalLm& operator=(const CausalLm&) = delete;
 
   struct Output {
     Tensor logits;
     Tensor loss;
+    std::vector<Tensor> rest;  ///< what else goes with it
   };
   /// model(ids, labels=ids)
-  Output forward(const Tensor& ids, bool with_labels) const;
-
-  /// Of a part of a model: hidden states or logits, of tokens or of hidden states.
-  Tensor forward_part(const Tensor& x) const;
+  virtual Output forward(const Tensor& ids, bool with_labels) const = 0;
 
   /// What generate() passes along.
   struct StepInputs {
@@ -49,7 +48,7 @@ class CausalLm {
     KvCache* cache = nullptr;
   };
   /// Logits of the last token.
-  Tensor forward(const Tensor& ids, const StepInputs& step) const;
+  virtual Tensor forward(const Tensor& ids, const StepInputs& step) const = 0;
 
   /// A module with parameters, by its name in a checkpoint: "model.layers.3.mlp.up_proj".
   struct NamedModule {
@@ -58,11 +57,11 @@ class CausalLm {
     std::optional<std::int64_t> layer = {};  ///< the block it is in
     LinearInput input = LinearInput::Stream;
   };
-  /// The head comes last.
-  std::vector<NamedModule> named_modules();
+  /// In the order of named_modules().
+  virtual std::vector<NamedModule> named_modules() = 0;
   /// In the order of named_buffers().
-  std::vector<Tensor*> buffers();
-  void tie_weights();
+  virtual std::vector<Tensor*> buffers() = 0;
+  virtual void tie_weights() = 0;
   bool is_tied() const { return config_.tied_head; }
 
   /// peft.prepare_model_for_kbit_training: freezes the model, keeps in fp32 what is not quantised,
@@ -74,9 +73,10 @@ class CausalLm {
                 bool upcast);
   bool has_lora() const { return lora_; }
 
-  std::vector<Tensor> parameters() const;
+  /// All of it, each once.
+  std::vector<Tensor> parameters();
   /// Those that want a gradient.
-  std::vector<Tensor> trainable() const;
+  std::vector<Tensor> trainable();
 
   /// Where its parts are, if not all on one GPU.
   void place(Dispatch parts) { dispatch_ = std::move(parts); }
@@ -85,40 +85,18 @@ class CausalLm {
   /// Must outlive the model or be taken away with null.
   void set_hooks(ModuleHooks* hooks) { hooks_ = hooks; }
 
- private:
-  void freeze();
-  /// What layers of one kind share: those that slide, or the others.
-  struct Shared {
-    Tensor mask;
-    PositionEmbeddings positions;
-  };
-  struct SharedByKind {
-    Shared full;
-    Shared sliding;
-  };
-
-  Tensor embed_tokens(const Tensor& ids) const;
-  void make_masks(const Tensor& embeds, const StepInputs& step, SharedByKind& shared) const;
-  void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
-  Tensor hidden_states(const Tensor& ids, const StepInputs& step) const;
-  int gpu_of_layer(std::size_t layer) const;
-  Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
-  Tensor logits(const Tensor& hidden) const;
+ protected:
+  CausalLm(Context& context, const ModelConfig& config, const ModelSettings& settings);
 
   Context& context_;
-  const Family& family_;
   ModelConfig config_;
   ModelSettings settings_;
   ModuleHooks* hooks_ = nullptr;
   std::optional<Dispatch> dispatch_;
   bool lora_ = false;
-  Embedding token_embedding_;
-  std::optional<Embedding> position_embedding_;
-  Tensor embed_scale_;
-  std::vector<std::unique_ptr<DecoderLayer>> layers_;
-  Norm norm_;
-  std::vector<RotaryEmbedding> rotary_;  ///< one, or one for each kind of layer
-  Linear head_;
+
+ private:
+  void freeze();
 };
 
 /// A module's own, as they lie there: of a quantised weight what stands for it.

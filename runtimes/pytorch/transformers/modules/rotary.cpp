@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/transformers/modules/rotary.h"
 
+#include "runtimes/pytorch/torch/ops/cat.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
 #include "runtimes/pytorch/torch/ops/view.h"

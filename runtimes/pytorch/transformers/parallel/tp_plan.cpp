@@ -46,14 +46,14 @@ constexpr TpRule kGptNeox[] = {{"layers.*.attention.query_key_value", Colwise},
                                {"layers.*.mlp.dense_h_to_4h", Colwise},
                                {"layers.*.mlp.dense_4h_to_h", Rowwise}};
 
-struct Row {
+struct PlanRow {
   std::string_view family;
   std::span<const TpRule> plan;
 };
-constexpr Row kPlans[] = {{"llama", kLlama}, {"mistral", kLlama},     {"qwen2", kLlama},
-                          {"gemma", kLlama}, {"gemma2", kLlama},      {"granite", kLlama},
-                          {"qwen3", kQwen3}, {"gemma3_text", kQwen3}, {"olmo2", kOlmo2},
-                          {"phi3", kPhi3},   {"phi", kPhi},           {"gpt_neox", kGptNeox}};
+constexpr PlanRow kPlans[] = {{"llama", kLlama}, {"mistral", kLlama},     {"qwen2", kLlama},
+                              {"gemma", kLlama}, {"gemma2", kLlama},      {"granite", kLlama},
+                              {"qwen3", kQwen3}, {"gemma3_text", kQwen3}, {"olmo2", kOlmo2},
+                              {"phi3", kPhi3},   {"phi", kPhi},           {"gpt_neox", kGptNeox}};
 
 // _tp_plan of each family's ForCausalLM; a tied embedding's is PreTrainedConfig's.
 constexpr TpRule kHead = {"lm_head", ColwiseGatherOutput};
@@ -78,7 +78,7 @@ bool cuts_heads(std::span<const TpRule> plan) { return plan.front().style == Col
 }  // namespace
 
 std::span<const TpRule> tp_plan(const ModelConfig& config) {
-  for (const Row& row : kPlans) {
+  for (const PlanRow& row : kPlans) {
     if (row.family == config.family) return row.plan;
   }
   return {};

@@ -1,3 +1,4 @@
+#include "runtimes/pytorch/torch/ops/cat.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/transformers/modules/families/rows.h"

@@ -1,0 +1,184 @@
+#include <cmath>
+
+#include "model/errors.h"
+#include "runtimes/pytorch/torch/aten/ops.h"
+#include "runtimes/pytorch/torch/ops/cast.h"
+#include "runtimes/pytorch/torch/ops/cat.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/ops/reduction.h"
+#include "runtimes/pytorch/torch/ops/scan.h"
+#include "runtimes/pytorch/torch/ops/sort.h"
+#include "runtimes/pytorch/torch/ops/view.h"
+
+namespace vramfit::pytorch::aten {
+namespace {
+
+/// Of a list of dimensions, or of one; none are all.
+DimMask mask_of(const Call& call, std::size_t i, const Tensor& a) {
+  const Dims dims = call.dims(i);
+  if (dims.rank() == 0) return all_dims(a.rank());
+  DimMask mask = 0;
+  for (int at = 0; at < dims.rank(); ++at) {
+    mask |= bit(static_cast<int>(dims[at] < 0 ? dims[at] + a.rank() : dims[at]));
+  }
+  return mask;
+}
+
+/// Ops that autocast has give fp32, where no type is named.
+std::optional<ScalarType> type_under_autocast(const Call& call, std::size_t i, const Tensor& a) {
+  if (!call.type(i) && call.context.autocast.enabled() && is_floating(a.type())) {
+    return ScalarType::Float;
+  }
+  return call.type(i);
+}
+
+/// (self, dims, keepdim, dtype)
+Results mean_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {mean(a, mask_of(call, 1, a), call.flag(2), call.type(3))};
+}
+
+/// (self, dtype)
+Results mean_of_all(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {mean(a, all_dims(a.rank()), false, call.type(1))};
+}
+
+Results sum_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {sum(a, mask_of(call, 1, a), call.flag(2), type_under_autocast(call, 3, a))};
+}
+
+/// (self, dtype)
+Results sum_of_all(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {sum(a, all_dims(a.rank()), false, type_under_autocast(call, 1, a))};
+}
+
+Results any_of_all(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {any(a, all_dims(a.rank()), false)};
+}
+
+/// (self, dim, keepdim)
+Results any_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {any(a, bit(call.dim(1, a.rank())), call.flag(2))};
+}
+
+Results extreme_of_all(const Call& call) { return {extreme(call.tensor(0))}; }
+
+Results extremes_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return extremes(a, call.dim(1, a.rank()), call.flag(2));
+}
+
+/// (self, dim, keepdim)
+Results argmax_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  if (call.has(1)) return {argmax(a, call.dim(1, a.rank()), call.flag(2))};
+  return {argmax(a)};
+}
+
+Results logsumexp_op(const Call& call) {
+  const Tensor a = upper(call.tensor(0));
+  return {logsumexp(a, mask_of(call, 1, a), call.flag(2))};
+}
+
+/// (self, ord, dims, keepdim, dtype)
+Results norm_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {vector_norm(a, mask_of(call, 2, a), call.flag(3), type_under_autocast(call, 4, a))};
+}
+
+/// (elements, test_elements): isin_default_kernel_gpu.
+Results isin(const Call& call) {
+  const Tensor elements = call.tensor(0);
+  const Tensor tests = call.tensor(1);
+  Tensor result = empty(call.context, elements.sizes(), ScalarType::Bool, Category::Inputs);
+  if (elements.numel() == 0) return {result};
+  // Below 10 * n^0.145 all are compared; else both would be sorted.
+  if (static_cast<double>(tests.numel()) >=
+      10 * std::pow(static_cast<double>(elements.numel()), 0.145)) {
+    throw BadInput("isin of so many tests is not predicted yet");
+  }
+  Dims sizes = elements.sizes();
+  sizes.push_back(tests.numel());
+  const Tensor equal = empty(call.context, sizes, ScalarType::Bool, Category::Workspace);
+  any(equal, bit(sizes.rank() - 1), false);
+  return {result};
+}
+
+/// It is read on the host.
+Results read_op(const Call&) { return {Tensor()}; }
+
+/// (self, dim, dtype)
+Results cumsum_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {cumsum(a, call.dim(1, a.rank()), type_under_autocast(call, 2, a))};
+}
+
+/// (self, n, dim, prepend): torch.diff.
+Results diff_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  if (call.integer(1, 1) != 1 || call.has(4) || a.requires_grad()) {
+    throw BadInput(
+        "torch.diff other than of first order and of whole numbers is not predicted yet");
+  }
+  const int dim = call.dim(2, a.rank(), -1);
+  const Tensor whole = call.is_tensor(3) ? cat(call.tensor(3), a, dim) : a;
+  const Tensor part = slice(whole, dim, whole.size(dim) - 1);
+  return {empty_for({&part, &part}, a.type())};
+}
+
+/// (self, k, dim, largest, sorted)
+Results topk_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return topk(a, call.integer(1), call.dim(2, a.rank(), -1), call.flag(4, true));
+}
+
+Results sort_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return sort(a, call.dim(1, a.rank(), -1));
+}
+
+Results argsort_op(const Call& call) { return {sort_op(call)[1]}; }
+
+/// (self, bins, min, max)
+Results histc_op(const Call& call) {
+  return {empty(call.context, {call.integer(1)}, call.tensor(0).type(), Category::Activations)};
+}
+
+constexpr NamedOp kReductionOps[] = {
+    {"mean.default", mean_of_all},
+    {"mean.dim", mean_op},
+    {"sum.default", sum_of_all},
+    {"sum.dim_IntList", sum_op},
+    {"all.default", any_of_all},
+    {"all.dim", any_op},
+    {"any.default", any_of_all},
+    {"any.dim", any_op},
+    {"_is_all_true.default", any_of_all},
+    {"max.default", extreme_of_all},
+    {"max.dim", extremes_op},
+    {"min.dim", extremes_op},
+    {"argmax.default", argmax_op},
+    {"logsumexp.default", logsumexp_op},
+    {"linalg_vector_norm.default", norm_op},
+    {"isin.Tensor_Tensor", isin},
+    {"is_nonzero.default", read_op},
+    {"item.default", read_op},
+    {"cumsum.default", cumsum_op},
+    {"diff.default", diff_op},
+    {"topk.default", topk_op},
+    {"sort.default", sort_op},
+    {"argsort.default", argsort_op},
+    {"histc.default", histc_op},
+};
+
+}  // namespace
+
+std::span<const NamedOp> reduction_ops() { return kReductionOps; }
+
+}  // namespace vramfit::pytorch::aten

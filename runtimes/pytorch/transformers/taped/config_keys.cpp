@@ -1,0 +1,61 @@
+#include "runtimes/pytorch/transformers/taped/config_keys.h"
+
+#include <nlohmann/json.hpp>
+
+#include "model/config/json_reader.h"
+#include "model/errors.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Far beyond any model, and small enough that products of three are seen to overflow.
+constexpr std::int64_t kMostOfAKey = std::int64_t{1} << 32;
+
+constexpr int kMostNested = 8;  // what a key hangs on that hangs on another
+
+}  // namespace
+
+ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(tape) {
+  const nlohmann::json object =
+      parse_json_object(source.config, source.name, "a Hugging Face config.json");
+  for (const auto& [name, value] : object.items()) {
+    const auto alias = tape.aliases.find(name);
+    const std::string& key = alias == tape.aliases.end() ? name : alias->second;
+    if (value.is_number_integer()) own_[key] = value.get<std::int64_t>();
+    if (value.is_boolean()) own_[key] = value.get<bool>() ? 1 : 0;
+    if (!value.is_array()) continue;
+    for (const auto& each : value) {
+      if (each.is_string()) lists_[key].push_back(each.get<std::string>());
+      if (each.is_number_integer()) lists_[key].push_back(std::to_string(each.get<std::int64_t>()));
+    }
+  }
+}
+
+bool ConfigKeys::has(const std::string& key) const {
+  return own_.contains(key) || tape_.defaults.contains(key);
+}
+
+std::vector<std::string> ConfigKeys::words(const std::string& key) const {
+  const auto found = lists_.find(key);
+  return found == lists_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::int64_t ConfigKeys::operator()(const std::string& key) const { return value(key, 0); }
+
+std::int64_t ConfigKeys::value(const std::string& asked, int nested) const {
+  const auto alias = tape_.aliases.find(asked);
+  const std::string& key = alias == tape_.aliases.end() ? asked : alias->second;
+  const auto own = own_.find(key);
+  if (own != own_.end()) {
+    if (own->second >= 0 && own->second <= kMostOfAKey) return own->second;
+    throw BadInput(key + ": is " + std::to_string(own->second) + "; 0 to " +
+                   std::to_string(kMostOfAKey));
+  }
+  const auto found = tape_.defaults.find(key);
+  if (found == tape_.defaults.end() || nested == kMostNested) {
+    throw BadInput(tape_.model_type + ": its config has no '" + key + "', which its sizes hang on");
+  }
+  return found->second.value([&](const std::string& other) { return value(other, nested + 1); });
+}
+
+}  // namespace vramfit::pytorch

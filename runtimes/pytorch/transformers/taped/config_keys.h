@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "model/config/model_config.h"
+#include "runtimes/pytorch/transformers/taped/op_tape.h"
+
+namespace vramfit::pytorch {
+
+/// Whole numbers of a model's config, by their keys; of keys that it leaves out, what its class has
+/// for them.
+class ConfigKeys {
+ public:
+  /// The tape must outlive it. Throws BadInput where the source is no config.
+  ConfigKeys(const ModelSource& source, const OpTape& tape);
+
+  bool has(const std::string& key) const;
+  /// A list of words; empty where there is none.
+  std::vector<std::string> words(const std::string& key) const;
+  /// Throws BadInput where there is none.
+  std::int64_t operator()(const std::string& key) const;
+
+ private:
+  std::int64_t value(const std::string& key, int nested) const;
+
+  const OpTape& tape_;
+  std::map<std::string, std::int64_t, std::less<>> own_;
+  std::map<std::string, std::vector<std::string>, std::less<>> lists_;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,308 @@
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "model/errors.h"
+#include "runtimes/pytorch/torch/aten/ops.h"
+#include "runtimes/pytorch/transformers/taped/op_tape.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::string_view kFirstLine = "vramfit tape 1";
+constexpr std::uint32_t kMostRegisters = 100'000;
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!line.empty()) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+/// Parts between commas that are in no parentheses.
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] == '(' || list[i] == '[') ++depth;
+    if (list[i] == ')' || list[i] == ']') --depth;
+    if (list[i] != ',' || depth > 0) continue;
+    parts.push_back(list.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  if (!list.empty()) parts.push_back(list.substr(begin));
+  return parts;
+}
+
+std::optional<ScalarType> type_named(std::string_view name) {
+  static constexpr std::pair<std::string_view, ScalarType> kTypes[] = {
+      {"float32", ScalarType::Float},     {"float16", ScalarType::Half},
+      {"bfloat16", ScalarType::BFloat16}, {"int64", ScalarType::Long},
+      {"int32", ScalarType::Int},         {"bool", ScalarType::Bool},
+      {"uint8", ScalarType::Byte},        {"int8", ScalarType::Char},
+  };
+  for (const auto& [own, type] : kTypes) {
+    if (own == name) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<Register> register_named(std::string_view word) {
+  constexpr std::string_view kSigns = "%$^";
+  const std::size_t sign = word.empty() ? std::string_view::npos : kSigns.find(word.front());
+  if (sign == std::string_view::npos) return std::nullopt;
+  Register result{static_cast<Register::Scope>(sign), 0};
+  const char* const last = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data() + 1, last, result.number);
+  if (error != std::errc() || end != last || result.number > kMostRegisters) {
+    throw BadInput("'" + std::string(word) + "' is no register");
+  }
+  return result;
+}
+
+std::optional<double> real_named(std::string_view word) {
+  const bool number = word.find_first_not_of("+-0123456789.e") == std::string_view::npos;
+  const bool whole = word.find_first_of(".e") == std::string_view::npos;
+  if (word == "inf" || word == "-inf" || word == "nan") return 0;
+  if (!number || whole) return std::nullopt;
+  return std::strtod(std::string(word).c_str(), nullptr);
+}
+
+Operand operand_of(std::string_view word) {
+  using Kind = Operand::Kind;
+  Operand operand;
+  if (word == "_") return operand;
+  if (const auto tensor = register_named(word)) {
+    operand.kind = Kind::Register;
+    operand.tensor = *tensor;
+  } else if (word.starts_with('@')) {
+    operand.kind = Kind::Parameter;
+    operand.path = word.substr(1);
+  } else if (word.starts_with('[')) {
+    operand.kind = Kind::List;
+    for (const std::string_view part : parts_of(word.substr(1, word.size() - 2))) {
+      operand.list.push_back(operand_of(part));
+    }
+  } else if (word == "true" || word == "false") {
+    operand.kind = Kind::Bool;
+    operand.flag = word == "true";
+  } else if (word == "T") {
+    operand.kind = Kind::ModelType;
+  } else if (word == "A") {
+    operand.kind = Kind::AutocastType;
+  } else if (const auto type = type_named(word)) {
+    operand.kind = Kind::Type;
+    operand.type = *type;
+  } else if (const auto real = real_named(word)) {
+    operand.kind = Kind::Real;
+    operand.real = *real;
+  } else if (word == "end") {
+    operand.kind = Kind::Size;
+    operand.size = Expression::parse(std::to_string(std::numeric_limits<std::int64_t>::max()));
+  } else {
+    operand.kind = Kind::Size;
+    operand.size = Expression::parse(word);
+  }
+  return operand;
+}
+
+/// "_": no tensor, or one that nobody asks for.
+std::vector<Register> registers_of(std::string_view word) {
+  std::vector<Register> all;
+  for (const std::string_view part : parts_of(word)) {
+    const auto named = part == "_" ? Register{Register::Scope::None, 0} : register_named(part);
+    if (!named) throw BadInput("'" + std::string(part) + "' is no register");
+    all.push_back(*named);
+  }
+  return all;
+}
+
+Instruction::Kind kind_of(std::string_view word) {
+  using Kind = Instruction::Kind;
+  static constexpr std::pair<std::string_view, Kind> kKinds[] = {
+      {"free", Kind::Free},         {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
+      {"layers", Kind::Layers},     {"give", Kind::Give},           {"given", Kind::Given},
+      {"enter", Kind::Enter},       {"leave", Kind::Leave},         {"return", Kind::Return},
+      {"autocast", Kind::Autocast},
+  };
+  for (const auto& [own, kind] : kKinds) {
+    if (own == word) return kind;
+  }
+  return Kind::Op;
+}
+
+Instruction instruction_of(const std::vector<std::string_view>& words) {
+  Instruction instruction;
+  std::size_t next = 0;
+  if (words.size() > 2 && words[1] == "=") {
+    instruction.results = registers_of(words[0]);
+    next = 2;
+  }
+  instruction.name = words[next];
+  instruction.kind = kind_of(instruction.name);
+  if (instruction.kind == Instruction::Kind::Op) {
+    instruction.op = aten::find_op(instruction.name);
+  }
+  for (++next; next < words.size(); ++next) instruction.args.push_back(operand_of(words[next]));
+  return instruction;
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  OpTape read() {
+    try {
+      if (!next() || line_ != kFirstLine)
+        throw BadInput("does not begin '" + std::string(kFirstLine) + "'");
+      while (next()) statement();
+    } catch (const BadInput& refusal) {
+      throw BadInput("tape: line " + std::to_string(number_) + ": " + refusal.what());
+    }
+    return std::move(tape_);
+  }
+
+ private:
+  bool next() {
+    do {
+      if (rest_.empty()) return false;
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      line_ = rest_.substr(0, end);
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      ++number_;
+      words_ = words_of(line_);
+    } while (words_.empty());
+    return true;
+  }
+
+  std::string word(std::size_t i) const {
+    if (i >= words_.size()) throw BadInput("ends early");
+    return std::string(words_[i]);
+  }
+
+  void statement() {
+    const std::string first = word(0);
+    if (first == "model_type") {
+      tape_.model_type = word(1);
+    } else if (first == "layers") {
+      tape_.layers_key = word(1);
+      tape_.layers_path = word(2);
+    } else if (first == "attention") {
+      tape_.attention = word(1);
+    } else if (first == "flag") {
+      tape_.flags[word(1)] = {word(2), word(words_.size() > 3 ? 3 : 2)};
+    } else if (first == "alias") {
+      tape_.aliases[word(1)] = word(2);
+    } else if (first == "cycle") {
+      tape_.cycles[word(1)] = {words_.begin() + 2, words_.end()};
+    } else if (first == "kinds") {
+      tape_.kinds = {words_.begin() + 1, words_.end()};
+    } else if (first == "lora_targets") {
+      tape_.lora_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "default") {
+      tape_.defaults[word(1)] = Expression::parse(word(2));
+    } else if (first == "parameters") {
+      parameters();
+    } else if (first == "program") {
+      program();
+    } else if (first != "made") {
+      throw BadInput("'" + first + "' begins no line of a tape");
+    }
+  }
+
+  void parameters() {
+    std::vector<NamedTensor>* into = &tape_.before;
+    for (;;) {
+      if (!next()) throw BadInput("ends early");
+      const std::string first = word(0);
+      if (first == "end") {
+        if (into == &tape_.before || into == &tape_.behind) return;
+        into = &tape_.behind;
+      } else if (first == "layer") {
+        into = &tape_.of_layer[word(1)];
+      } else {
+        NamedTensor named{word(1), first == "buffer", {}};
+        if (words_.size() > 3) named.tied_to = word(3);
+        into->push_back(std::move(named));
+      }
+    }
+  }
+
+  void program() {
+    std::string name;
+    for (std::size_t i = 1; i < words_.size(); ++i) name += (i > 1 ? " " : "") + word(i);
+    Program& program = tape_.programs[name];
+    for (;;) {
+      if (!next()) throw BadInput("ends early");
+      if (word(0) == "end") return;
+      if (word(0) == "layer") {
+        Body& layer = program.layers[word(1)];
+        if (words_.size() > 2) {
+          layer = program_as(3).layers[word(1)];
+        } else {
+          body(layer);
+        }
+      } else if (word(0) == "main") {
+        if (words_.size() > 1) {
+          program.main = program_as(2).main;
+        } else {
+          body(program.main);
+        }
+      } else {
+        throw BadInput("'" + word(0) + "' begins no part of a program");
+      }
+    }
+  }
+
+  /// The program that the words from there on name, which came before.
+  Program& program_as(std::size_t first) {
+    std::string name = word(first);
+    for (std::size_t i = first + 1; i < words_.size(); ++i) name += " " + word(i);
+    const auto found = tape_.programs.find(name);
+    if (found == tape_.programs.end()) throw BadInput("no program '" + name + "' came before");
+    return found->second;
+  }
+
+  void body(Body& body) {
+    for (;;) {
+      if (!next()) throw BadInput("ends early");
+      if (word(0) == "end") return;
+      body.push_back(instruction_of(words_));
+    }
+  }
+
+  std::string_view rest_;
+  std::string_view line_;
+  std::vector<std::string_view> words_;
+  int number_ = 0;
+  OpTape tape_;
+};
+
+}  // namespace
+
+std::vector<std::string> OpTape::projections() const {
+  std::vector<std::string> all;
+  const auto train = programs.find("train");
+  if (train == programs.end()) return all;
+  for (const auto& [kind, body] : train->second.layers) {
+    for (const Instruction& each : body) {
+      if (each.name != "linear.default" || each.args[1].kind != Operand::Kind::Parameter) continue;
+      std::string name = each.args[1].path.substr(0, each.args[1].path.rfind('.'));
+      name = name.substr(name.rfind('.') + 1);
+      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
+    }
+  }
+  return all;
+}
+
+OpTape read_op_tape(std::string_view text) { return Reader(text).read(); }
+
+}  // namespace vramfit::pytorch

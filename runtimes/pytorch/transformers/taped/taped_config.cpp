@@ -1,0 +1,91 @@
+#include "runtimes/pytorch/transformers/taped/taped_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "model/config/json_reader.h"
+#include "model/config/limits.h"
+#include "model/errors.h"
+#include "model/printable.h"
+#include "runtimes/pytorch/transformers/taped/layer_kinds.h"
+#include "runtimes/pytorch/transformers/taped/taped_lm.h"
+#include "runtimes/pytorch/transformers/taped/tapes.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Made of shapes without memory.
+std::int64_t counted(const ModelConfig& config, const OpTape& ops, const Release& release) {
+  Tape tape(config.layers);
+  Context context(tape, release);
+  TapedLm model(context, ops, config, {});
+  std::int64_t count = 0;
+  for (const Tensor& each : model.parameters()) count += each.numel();
+  return count;
+}
+
+std::string word_of(const nlohmann::json& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_number()) return value.get<double>() > 0 ? "1" : "0";
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+/// The code of another one does other things.
+void require_flags(const nlohmann::json& config, const OpTape& tape) {
+  for (const auto& [key, flag] : tape.flags) {
+    const auto own = config.find(key);
+    const bool is_said = own != config.end() && !own->is_null();
+    const std::string value = is_said ? word_of(*own) : flag.usual;
+    if (value == flag.recorded) continue;
+    throw BadInput(key + ": is " + shortened(value, 40) + (is_said ? "" : " unless it is said") +
+                   ", and " + tape.model_type + "'s code was recorded with " + flag.recorded +
+                   "; vramfit model runs it");
+  }
+}
+
+}  // namespace
+
+std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>& source,
+                                        const Release& release) {
+  if (source->config.empty()) return std::nullopt;
+  const nlohmann::json object =
+      parse_json_object(source->config, source->name, "a Hugging Face config.json");
+  const auto type = object.find("model_type");
+  if (type == object.end() || !type->is_string()) return std::nullopt;
+  const OpTape* found = tape_of(release, type->get<std::string>());
+  if (found == nullptr) return std::nullopt;
+  const OpTape& tape = *found;
+  require_flags(object, tape);
+  const ConfigKeys keys(*source, tape);
+  ModelConfig config;
+  config.name = source->name;
+  config.family = tape.model_type;
+  config.source = source;
+  config.layers = keys(tape.layers_key);
+  if (config.layers < 1 || config.layers > kMaxLayers) {
+    throw BadInput(tape.layers_key + ": is " + std::to_string(config.layers) + "; 1 to " +
+                   std::to_string(kMaxLayers));
+  }
+  const auto key = [&](const char* name) { return keys.has(name) ? keys(name) : 0; };
+  config.hidden = key("hidden_size");
+  config.vocab = key("vocab_size");
+  config.heads = key("num_attention_heads");
+  config.kv_heads = keys.has("num_key_value_heads") ? key("num_key_value_heads") : config.heads;
+  config.head_dim = keys.has("head_dim") ? key("head_dim")
+                    : config.heads > 0   ? config.hidden / config.heads
+                                         : 0;
+  config.max_positions = key("max_position_embeddings");
+  config.tied_head = key("tie_word_embeddings") != 0;
+  config.rope = Rope{};  // it has no table of positions that others would have to know
+  for (const char* name : {"dtype", "torch_dtype"}) {
+    if (object.contains(name) && object[name].is_string()) config.dtype = object[name];
+  }
+  TapedShape shape;
+  shape.layer_kinds = layer_kinds(tape, keys, config.layers);
+  shape.projections = tape.projections();
+  shape.lora_targets = tape.lora_targets;
+  config.taped = std::move(shape);
+  config.taped->parameters = counted(config, tape, release);
+  return config;
+}
+
+}  // namespace vramfit::pytorch

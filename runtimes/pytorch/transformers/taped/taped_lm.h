@@ -1,0 +1,71 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "runtimes/pytorch/transformers/modules/causal_lm.h"
+#include "runtimes/pytorch/transformers/taped/config_keys.h"
+#include "runtimes/pytorch/transformers/taped/op_tape.h"
+
+namespace vramfit::pytorch {
+
+/// A causal language model that does what its tape says.
+class TapedLm final : public CausalLm {
+ public:
+  /// The tape must outlive it. Throws BadInput where the tape does not say how.
+  TapedLm(Context& context, const OpTape& tape, const ModelConfig& config,
+          const ModelSettings& settings);
+
+  Output forward(const Tensor& ids, bool with_labels) const override;
+  Tensor forward(const Tensor& ids, const StepInputs& step) const override;
+  std::vector<NamedModule> named_modules() override;
+  std::vector<Tensor*> buffers() override;
+  void tie_weights() override;
+
+ private:
+  using Registers = std::vector<Tensor>;
+  /// What runs: a program, or a layer of it.
+  struct Frame {
+    Registers& program;
+    Registers& layer;
+    Registers& carried;
+    std::string prefix;  ///< of the layer's parameters
+    const Symbols& sizes;
+    std::vector<std::pair<std::string, Tensor>>* bound;  ///< what becomes the model's
+  };
+
+  void build();
+  void run(const Program& program, const Body& body, Frame& frame) const;
+  void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
+  void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
+  /// Throws BadInput where such sequences run other code.
+  void require_recorded(std::int64_t seq) const;
+  /// Of a forward with labels, as this run's types and attention have it.
+  const Program& forward_program() const;
+  void execute(const Instruction& instruction, Frame& frame) const;
+  static Tensor& at(const Register& place, Frame& frame);
+  void bind(const std::string& path, const Tensor& tensor);
+  aten::Value value_of(const Operand& operand, const Frame& frame) const;
+  /// The module whose call an instruction is, if it is one's.
+  const Linear* linear_of(const Instruction& instruction, const Frame& frame) const;
+  const std::string& kind_of(std::int64_t layer) const;
+  std::string prefix_of(std::int64_t layer) const;
+
+  const OpTape& tape_;
+  ConfigKeys keys_;
+  // Modules by their paths, in the order in which their parameters are made.
+  struct Module {
+    std::string path;
+    std::optional<std::int64_t> layer;
+    std::variant<Embedding, Linear, Norm> module;
+  };
+  std::deque<Module> modules_;
+  std::unordered_map<std::string, Module*> by_path_;
+  std::deque<Tensor> buffers_;
+  std::unordered_map<std::string, Tensor*> tensors_;  ///< parameters and buffers
+};
+
+}  // namespace vramfit::pytorch

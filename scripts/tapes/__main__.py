@@ -1,0 +1,60 @@
+"""make tapes: what transformers' causal language models ask of PyTorch, op by op, recorded on the
+stand-in for any size.
+
+usage: vramfit run --gpu h200 -- python scripts/tapes OUT [TYPE…]
+
+Writes OUT/TYPE.tape for each type, and OUT/failed.jsonl: why there is none of the others.
+"""
+
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import torch
+import transformers
+from record import record
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+_SECONDS = 180  # a type
+
+
+def _recorded(kind, out):
+    """In a process of its own; returns why it failed, or None."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(_SECONDS)
+        try:
+            (out / f"{kind}.tape").write_text(record(kind))
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+            os.write(writer, said.encode()[:4000])
+            os._exit(1)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    return None if status == 0 else said or f"ended with {os.waitstatus_to_exitcode(status)}"
+
+
+def main(out, kinds):
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    with (out / "failed.jsonl").open("w") as failed:
+        for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+            why = _recorded(kind, out)
+            if why is not None:
+                failed.write(json.dumps({"type": kind, "why": why}) + "\n")
+                failed.flush()
+    torch.zeros(1, device="cuda")  # so that `vramfit run` has something to tell
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,54 @@
+"""What of a config changes a model's code, and not its sizes."""
+
+import json
+from pathlib import Path
+
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+_SHIPPED = Path(__file__).resolve().parents[2] / "data" / "more_models"
+# Of no op, or asked for apart.
+_PASSED_OVER = {
+    "tie_word_embeddings", "use_cache", "is_encoder_decoder", "is_decoder", "return_dict",
+    "output_attentions", "output_hidden_states", "output_router_logits", "add_cross_attention",
+    "model_type", "dtype", "torch_dtype", "transformers_version", "chunk_size_feed_forward",
+    "problem_type", "experts_implementation", "auto_map", "architectures", "pipeline_tag",
+    "scale_attention_softmax_in_fp32", "add_bos_token", "trust_remote_code", "use_mla",
+}  # fmt: skip
+_CHANCES = ("dropout", "drop", "pdrop", "jitter_noise", "layerdrop")
+
+
+def shipped_flags(kind):
+    """Those of the model of that type that data/more_models has, which people run."""
+    for file in sorted(_SHIPPED.glob("*/config.json")):
+        config = json.loads(file.read_text())
+        if config.get("model_type") == kind:
+            known = CONFIG_MAPPING[kind]().to_dict()
+            return {key: value for key, value in _flags(config) if key in known}
+    return {}
+
+
+def flag_lines(config):
+    """`flag KEY VALUE [DEFAULT]`: what a tape was recorded with, and what its class has where that
+    is another."""
+    usual = type(config)().to_dict()
+    lines = []
+    for key, value in sorted(_flags(config.to_dict())):
+        default = usual.get(key, value)
+        other = [] if default is None or _word(default) == _word(value) else [_word(default)]
+        lines.append(" ".join(["flag", key, _word(value), *other]))
+    return lines
+
+
+def _flags(config):
+    for key, value in config.items():
+        if key in _PASSED_OVER or key.startswith("_"):
+            continue
+        if isinstance(value, (bool, str)) or (isinstance(value, float) and key.endswith(_CHANCES)):
+            yield key, value
+
+
+def _word(value):
+    """A chance matters by whether there is one."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(int(value > 0))

@@ -1,0 +1,252 @@
+"""A trace as a program: lines, those of layers that are alike kept once.
+
+A line is a tuple of words; a whole number in it stays a number, for solve.py to say what it is.
+"""
+
+from dataclasses import dataclass, field
+from trace import Autocast, Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
+
+import torch
+
+_MOST = 2**62  # beyond it a number means "to the end"
+
+
+class CannotFoldError(Exception):
+    """Why a trace is no program."""
+
+
+@dataclass
+class Part:
+    """Lines of the program, or of one layer."""
+
+    lines: list = field(default_factory=list)
+    numbers: dict = field(default_factory=dict)  # registers made here: theirs
+
+    def number(self, register):
+        return self.numbers.setdefault(register, len(self.numbers))
+
+
+@dataclass
+class Folded:
+    main: list
+    layers: list  # lines of each layer
+
+
+def fold(trace, layers_path, types):
+    """The program of a trace. `types`: words for those that are the run's."""
+    return _Fold(trace, layers_path, types).run()
+
+
+def _is_tensor(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_tensor, value))
+    return isinstance(value, (Register, Parameter))
+
+
+def _plain_word(value):
+    """Of what is of no tensor and no type; "_" of devices, layouts, formats and names."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Host):
+        return "0.0" if value.dtype.is_floating_point else 0
+    if isinstance(value, int):
+        return value if abs(value) < _MOST else "end"
+    return repr(value) if isinstance(value, float) else "_"
+
+
+def _number(word):
+    return int(word[1:])
+
+
+class _Fold:
+    def __init__(self, trace, layers_path, types):
+        self._trace, self._path, self._types = trace, layers_path + ".", types
+        self._main, self._layers = Part(), []
+        self._layer = None  # the index of the one that runs
+        self._owner = {}  # of registers: the part that made them
+        self._carried = {}  # of layers: what they are handed
+        self._given = {}  # and what they give
+        self._left = []  # numbers of a layer's tensors that the next one frees, or the program
+        for register in trace.inputs.values():
+            self._own(register, self._main)
+
+    def run(self):
+        events = self._trace.events
+        last = max(
+            (place for place, each in enumerate(events) if self._leaves(each) is not None),
+            default=-1,
+        )
+        place = 0
+        while place < len(events):
+            event = events[place]
+            place += 1
+            if self._enters(event) is not None:
+                self._begin(self._enters(event), event)
+            elif self._leaves(event) is not None:
+                self._given[self._layer] = event.gives
+                if place - 1 == last:
+                    while place < len(events) and self._is_tail(events[place]):
+                        self._add(events[place])
+                        place += 1
+                    self._end()
+            else:
+                self._add(event)
+        if self._layers:
+            self._give()
+        outputs = [self._word(each) for each in self._trace.outputs.values()]
+        self._main.lines.append(("return", *outputs))
+        return Folded(self._main.lines, [part.lines for part in self._layers])
+
+    def _enters(self, event):
+        return self._index(event) if isinstance(event, Enter) else None
+
+    def _leaves(self, event):
+        return self._index(event) if isinstance(event, Leave) else None
+
+    def _index(self, event):
+        rest = event.path.removeprefix(self._path)
+        return int(rest) if rest != event.path and rest.isdigit() else None
+
+    def _begin(self, index, event):
+        if index != len(self._layers):
+            raise CannotFoldError(f"layer {index} comes after {len(self._layers) - 1}")
+        if index == 0:
+            self._first = event.given
+            self._at = len(self._main.lines)
+        elif event.given is not self._given[index - 1]:
+            raise CannotFoldError(f"layer {index} is not handed what the one before gives")
+        self._carried[index] = event.given
+        self._layers.append(Part())
+        self._layer = index
+        # What a layer is called with stays as long as checkpointing may call it again.
+        beside = {self._word(each) for each in event.beside if self._owner[each] is self._main}
+        if beside:
+            self._layers[index].lines.append(("given", *sorted(beside, key=_number)))
+
+    def _end(self):
+        """Of the last layer."""
+        given = self._given[self._layer]
+        self._last = self._layer
+        self._layer = None
+        line = ["layers"]
+        if self._first is not None:
+            line.append(self._word(self._first))
+        if given is not None:
+            self._owner[given] = self._main
+            line = [f"%{self._main.number(given)}", "=", *line]
+        self._at = len(self._main.lines)
+        self._main.lines.append(tuple(line))
+
+    def _give(self):
+        """Lines that hand on what the next layer needs, or the program behind the last one."""
+        for place, part in enumerate(self._layers):
+            given = self._given.get(place)
+            if given is None:
+                continue
+            words = [f"${part.numbers[given]}", *(f"${number}" for number in self._left)]
+            part.lines.append(("give", *words))
+        if self._left:
+            results, *rest = self._main.lines[self._at]
+            last = self._layers[self._last]
+            by_number = {number: register for register, number in last.numbers.items()}
+            more = [
+                f"%{self._main.number(by_number[number])}" if number in by_number else "_"
+                for number in self._left
+            ]
+            self._main.lines[self._at] = (",".join([results, *more]), *rest)
+
+    def _is_tail(self, event):
+        """Freed as the last layer returns, of what it was handed or, unless the one before it left
+        such to the next, of what it had."""
+        if not isinstance(event, Free) or event.register is self._given[self._layer]:
+            return False
+        owner = self._owner.get(event.register)
+        if len(self._layers) > 1 and owner is self._layers[-2]:
+            return True
+        return owner is self._layers[-1] and owner.numbers[event.register] not in self._left
+
+    def _part(self):
+        return self._main if self._layer is None else self._layers[self._layer]
+
+    def _own(self, register, part):
+        self._owner[register] = part
+        part.number(register)
+
+    def _add(self, event):
+        lines = self._part().lines
+        if isinstance(event, Op):
+            args = [self._word(each) for each in event.args]
+            results = [self._result(each) for each in event.results]
+            if set(results) == {"_"} and not any(map(_is_tensor, event.args)):
+                return  # on the host
+            lines.append((",".join(results), "=", event.name, *args))
+        elif isinstance(event, Free):
+            word = self._word(event.register)
+            if lines and lines[-1][0] == "free":
+                lines[-1] = (*lines[-1], word)
+            else:
+                lines.append(("free", word))
+        elif isinstance(event, Held):
+            tensor = self._word(event.tensor)
+            lines.append((self._result(event.result), "=", "parameter", tensor))
+        elif isinstance(event, (Enter, Leave)):
+            pass
+        elif isinstance(event, Autocast):
+            lines.append(("autocast", "true" if event.enabled else "false"))
+        elif isinstance(event, Bind):
+            self._bind(event)
+
+    def _bind(self, event):
+        """In the part that made it."""
+        owner = self._owner[event.register]
+        layers = [place for place, part in enumerate(self._layers) if part is owner]
+        name = event.path
+        if layers:
+            name = name.split(f".{layers[0]}.", 1)[1]
+            name = "." + name
+        sign = "$" if layers else "%"
+        owner.lines.append(("bind", f"{sign}{owner.number(event.register)}", "@" + name))
+
+    def _result(self, value):
+        if not isinstance(value, Register):
+            return "_"  # none, or a parameter as it was
+        if value not in self._owner:
+            self._own(value, self._part())
+        return self._word(value)
+
+    def _word(self, value):
+        if isinstance(value, (Register, Parameter)):
+            return self._tensor(value)
+        if isinstance(value, (list, tuple)):
+            return ("[", *(self._word(each) for each in value), "]")
+        if isinstance(value, torch.dtype):
+            return self._types.get(value) or str(value).removeprefix("torch.")
+        return _plain_word(value)
+
+    def _tensor(self, value):
+        if isinstance(value, Register):
+            return self._register(value)
+        layer = "" if self._layer is None else f"{self._path}{self._layer}"
+        return "@" + value.path.removeprefix(layer)
+
+    def _register(self, register):
+        owner = self._owner.get(register)
+        if self._layer is not None and register is self._carried[self._layer]:
+            return "^0"
+        if owner is self._main:
+            return f"%{self._main.number(register)}"
+        if self._layer is not None and owner is self._layers[self._layer]:
+            return f"${owner.number(register)}"
+        place = self._layers.index(owner)
+        number = owner.numbers[register]
+        if self._layer == place + 1:
+            return f"^{1 + self._slot(number)}"
+        if self._layer is None and place == len(self._layers) - 1:
+            self._slot(number)
+            return f"%{self._main.number(register)}"
+        raise CannotFoldError(f"layer {place}'s tensor {number} is used by {self._layer}")
+
+    def _slot(self, number):
+        if number not in self._left:
+            self._left.append(number)
+        return self._left.index(number)

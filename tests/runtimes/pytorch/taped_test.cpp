@@ -1,0 +1,144 @@
+// A model by its tape does what the same model does by code that is written down by hand.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/config/hugging_face.h"
+#include "model/errors.h"
+#include "model/text_file.h"
+#include "model/transformer/parameters.h"
+#include "runtimes/pytorch/transformers/taped/op_tape.h"
+#include "runtimes/pytorch/transformers/taped/taped_config.h"
+#include "tests/runtimes/pytorch/cases.h"
+#include "tests/runtimes/pytorch/events.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+std::string tape_of_tests(const std::string& model_type) {
+  const std::string folder = std::string(VRAMFIT_PYTORCH_FIXTURES) + "/tapes/";
+  return read_text_file(folder + model_type + ".tape", "tape", "a tape", std::size_t{1} << 20);
+}
+
+/// The release, with the tapes of tests for types that it has none of.
+Release with_tapes() {
+  Release release = measured_release();
+  release.tape = [](const std::string& type) -> std::optional<std::string> {
+    if (type != "llama" && type != "qwen3") return std::nullopt;
+    return tape_of_tests(type);
+  };
+  return release;
+}
+
+std::string config_text(const std::string& type, bool tied) {
+  return R"({"model_type": ")" + type + R"(", "hidden_size": 768, "intermediate_size": 2048,
+    "num_hidden_layers": 9, "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64,
+    "vocab_size": 5000, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6,
+    "tie_word_embeddings": )" +
+         (tied ? "true}" : "false}");
+}
+
+struct Asked {
+  std::string type = "llama";
+  bool tied = false;
+  TorchTraining options = {};
+};
+
+/// Bytes that come and go in steps, in order. What the constructor asks for beside parameters, a
+/// few hundred bytes, is not written down by hand.
+ByteEvents events(const Release& release, const ModelConfig& config, const TorchTraining& options) {
+  const RunReport report = run(h200(), release, config, options);
+  return events_of(report, 1, [](const Event& event) { return event.step > 0; });
+}
+
+class Taped : public testing::TestWithParam<Asked> {};
+
+TEST_P(Taped, DoesWhatIsWrittenDown) {
+  const Asked& asked = GetParam();
+  const std::string text = config_text(asked.type, asked.tied);
+  static const Release kRelease = with_tapes();
+  const auto source = std::make_shared<const ModelSource>(ModelSource{"model", text});
+  const std::optional<ModelConfig> taped = taped_config(source, kRelease);
+  ASSERT_TRUE(taped);
+  const ModelConfig written = parse_hugging_face(text, "model");
+  const ByteEvents by_tape = events(kRelease, *taped, asked.options);
+  const ByteEvents by_hand = events(kRelease, written, asked.options);
+  EXPECT_EQ(first_difference(by_hand, by_tape), "");
+  EXPECT_EQ(by_tape.size(), by_hand.size());
+  EXPECT_EQ(taped->taped->parameters, parameter_count(written));
+}
+
+TorchTraining training(const std::function<void(TorchTraining&)>& change) {
+  TorchTraining options;
+  options.batch = 2;
+  options.seq = 256;
+  change(options);
+  return options;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Steps, Taped,
+    testing::Values(Asked{"llama", false, training([](auto&) {})},
+                    Asked{"llama", true, training([](auto&) {})},
+                    Asked{"qwen3", true, training([](auto& o) { o.batch = 1; })},
+                    Asked{"qwen3", false, training([](auto& o) { o.precision = DType::Fp32; })},
+                    Asked{"qwen3", false, training([](auto& o) {
+                            o.precision = DType::Fp32;
+                            o.autocast = DType::Bf16;
+                          })},
+                    Asked{"llama", false, training([](auto& o) {
+                            o.checkpoint = GradientCheckpointing::Full;
+                            o.accumulate = 2;
+                          })},
+                    Asked{"llama", true, training([](auto& o) {
+                            o.checkpoint = GradientCheckpointing::Reentrant;
+                            o.lora = LoraConfig{8, {"q_proj", "v_proj"}};
+                          })},
+                    Asked{"qwen3", false, training([](auto& o) {
+                            o.lora = LoraConfig{8, {"q_proj"}};
+                          })}));
+
+std::string refusal(const std::string& text) {
+  try {
+    read_op_tape(text);
+  } catch (const BadInput& refused) {
+    return refused.what();
+  }
+  return "none";
+}
+
+TEST(OpTape, ThatIsNoneIsRefusedAtItsLine) {
+  const std::string head = "vramfit tape 1\n";
+  EXPECT_EQ(refusal("{}"), "tape: line 1: does not begin 'vramfit tape 1'");
+  EXPECT_EQ(refusal(head + "modle_type llama"),
+            "tape: line 2: 'modle_type' begins no line of a tape");
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg.default %x"),
+            "tape: line 4: '%x' is no register");
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg.default %999999999"),
+            "tape: line 4: '%999999999' is no register");
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = zeros.default [B*,2]"),
+            "tape: line 4: 'B*' is no size that a tape can have");
+  EXPECT_EQ(refusal(head + "program train\nmain\n"), "tape: line 3: ends early");
+  EXPECT_EQ(refusal(head + "program train eager\nmain as train\nend"),
+            "tape: line 3: no program 'train' came before");
+  EXPECT_EQ(refusal(head + "default x " + std::string(100, '(')),
+            "tape: line 2: '" + std::string(100, '(') + "' is no size that a tape can have");
+}
+
+TEST(Expression, IsWhatItSays) {
+  const Symbols symbols = [](const std::string& name) -> std::int64_t {
+    return name == "B" ? 3 : name == "hidden_size" ? 128 : throw BadInput(name);
+  };
+  const auto value = [&](const char* text) { return Expression::parse(text).value(symbols); };
+  EXPECT_EQ(value("B*hidden_size+1"), 385);
+  EXPECT_EQ(value("hidden_size/B/2"), 21);
+  EXPECT_EQ(value("0-B"), -3);
+  EXPECT_EQ(value("(B-1)*2"), 4);
+  EXPECT_EQ(value("min(B,hidden_size)+max(1,2)"), 5);
+  EXPECT_THROW(value("B/(B-3)"), BadInput);
+  EXPECT_THROW(value("9223372036854775807*B"), BadInput);
+  EXPECT_THROW(value("9223372036854775807+B"), BadInput);
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

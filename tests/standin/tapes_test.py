@@ -1,0 +1,101 @@
+"""data/tapes: what fit says by a tape, and what the model's own code takes on the stand-in."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from stood_in import EXACT, PACKAGE, ROOT, needs_torch
+
+pytestmark = needs_torch
+
+TAPES = ROOT / "data" / "tapes"
+# Small, and of other sizes than tapes were recorded at.
+SIZES = {
+    "hidden_size": 512,
+    "intermediate_size": 1408,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "vocab_size": 8000,
+    "max_position_embeddings": 4096,
+}
+MODELS = {
+    "mixtral": {"num_local_experts": 6, "num_experts_per_tok": 2},
+    "qwen3_moe": {
+        "head_dim": 96,
+        "num_experts": 24,
+        "num_experts_per_tok": 6,
+        "moe_intermediate_size": 320,
+        "tie_word_embeddings": True,
+    },
+    "olmoe": {"num_experts": 16, "num_experts_per_tok": 4},
+}
+WAYS = (
+    "mixtral --batch 2 --seq 300",
+    "mixtral --batch 1 --seq 512 --precision fp32 --autocast bf16",
+    "mixtral --batch 3 --seq 256 --checkpoint full",
+    "qwen3_moe --batch 4 --seq 128 --optimizer sgd",
+    "qwen3_moe --batch 2 --seq 200 --lora 16 --lora-targets q_proj,o_proj",
+    "olmoe --batch 2 --seq 256 --precision fp32",
+)
+
+
+def _environment():
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(PACKAGE)}
+
+
+def _asked(program, folder, flags):
+    command = [*program, "--model", folder] if program[-1] != "model" else [*program, folder]
+    ran = subprocess.run(
+        [*map(str, command), "--train", "--gpu", "h200", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=_environment(),
+    )
+    assert ran.returncode in (0, 1), ran.stderr
+    return json.loads(ran.stdout)
+
+
+def _peaks(answer):
+    """Of each stage of the first two steps: allocated and reserved at most."""
+    peaks = {}
+    for stage in answer["stages"]:
+        name = {"zero_grad": "optimizer"}.get(stage["name"], stage["name"])
+        if stage["step"] not in (1, 2):
+            continue
+        before = peaks.get((stage["step"], name), (0, 0))
+        now = (stage["peak"], stage["peak_reserved"])
+        peaks[stage["step"], name] = tuple(map(max, before, now))
+    return peaks
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_fit_has_every_peak_of_the_models_own_code(tmp_path, way):
+    kind, *flags = way.split()
+    config = {"model_type": kind, **SIZES, **MODELS[kind]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    if "--precision" not in flags:
+        flags += ["--precision", "bf16"]
+    said = _asked([ROOT / "build" / "fit"], tmp_path, [*flags, "--json"])
+    module = [sys.executable, "-m", "vramfit", "model"]
+    took = _asked(module, tmp_path, [*flags, "--python", str(EXACT), "--json", "-"])
+    assert _peaks(said) == _peaks(took)
+
+
+def test_recording_anew_gives_the_same(tmp_path):
+    record = ROOT / "scripts" / "tapes"
+    dry = [sys.executable, "-m", "vramfit", "run", "--gpu", "h200", "--"]
+    ran = subprocess.run(
+        [*dry, str(EXACT), str(record), str(tmp_path), "mixtral"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=_environment(),
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "mixtral.tape").read_text() == (TAPES / "mixtral.tape").read_text()

@@ -8,7 +8,7 @@ namespace vramfit::pytorch::aten {
 namespace {
 
 const std::unordered_map<std::string_view, Op>& all_ops() {
-  static const auto kAll = [] {
+  static const auto table = [] {
     std::unordered_map<std::string_view, Op> all;
     for (const auto ops : {view_ops(), elementwise_ops(), reduction_ops(), matrix_ops(),
                            network_ops(), creation_ops(), indexing_ops()}) {
@@ -16,7 +16,7 @@ const std::unordered_map<std::string_view, Op>& all_ops() {
     }
     return all;
   }();
-  return kAll;
+  return table;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Tensor gathered(const Tensor& part, std::int64_t gpus) {
   Context& context = part.context();
   context.libraries.use_collectives();
   const Dims sizes = part.sizes().with(-1, part.size(-1) * gpus);
-  const Tensor parts = empty(context, sizes, part.type());
+  Tensor parts = empty(context, sizes, part.type());
   if (part.numel() == part.size(-1)) return parts;
   return empty(context, sizes, part.type());
 }

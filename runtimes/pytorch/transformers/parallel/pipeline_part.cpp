@@ -26,7 +26,7 @@ ModelConfig part_of_stage(const ModelConfig& config, std::int64_t stage, std::in
 }
 
 void require_parts(const ModelConfig& config, std::int64_t stages) {
-  if (std::ranges::find(kCut, config.family) == std::end(kCut)) {
+  if (std::find(std::begin(kCut), std::end(kCut), config.family) == std::end(kCut)) {
     throw BadInput("strategy: a pipeline of " + config.family +
                    " is not predicted: its model takes no hidden states as they are; --strategy "
                    "fsdp, or vramfit run");

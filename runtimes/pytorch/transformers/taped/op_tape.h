@@ -57,10 +57,8 @@ struct Instruction {
     Layers,     ///< all layers run, handing on args[0]; the last one's is the result
     Give,       ///< what this layer hands on: hidden states, and what is but freed later
     Given,      ///< what this layer is called with, used or not: checkpointing keeps it
-    Enter,      ///< a module's forward begins: args[0]
-    Leave,
-    Return,    ///< the loss, the logits
-    Autocast,  ///< is on from here on, or off, where the run has it on
+    Return,     ///< the loss, the logits
+    Autocast,   ///< is on from here on, or off, where the run has it on
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;

@@ -128,10 +128,9 @@ std::vector<Register> registers_of(std::string_view word) {
 Instruction::Kind kind_of(std::string_view word) {
   using Kind = Instruction::Kind;
   static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"free", Kind::Free},         {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
-      {"layers", Kind::Layers},     {"give", Kind::Give},           {"given", Kind::Given},
-      {"enter", Kind::Enter},       {"leave", Kind::Leave},         {"return", Kind::Return},
-      {"autocast", Kind::Autocast},
+      {"free", Kind::Free},     {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
+      {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
+      {"return", Kind::Return}, {"autocast", Kind::Autocast},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;

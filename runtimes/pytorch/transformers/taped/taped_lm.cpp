@@ -166,7 +166,7 @@ void TapedLm::tie_weights() {
   }
 }
 
-Tensor& TapedLm::at(const Register& place, Frame& frame) {
+Tensor& TapedLm::at(const Register& place, const Frame& frame) {
   switch (place.scope) {
     case Register::Scope::Layer:
       return frame.layer.at(place.number);
@@ -182,7 +182,7 @@ aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const 
     case Operand::Kind::None:
       return {};
     case Operand::Kind::Register: {
-      const Tensor& tensor = at(operand.tensor, const_cast<Frame&>(frame));
+      const Tensor& tensor = at(operand.tensor, frame);
       if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
       return tensor;
     }
@@ -292,8 +292,6 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
         }
         break;
       case Instruction::Kind::Given:
-      case Instruction::Kind::Enter:
-      case Instruction::Kind::Leave:
       case Instruction::Kind::Return:
         break;
     }

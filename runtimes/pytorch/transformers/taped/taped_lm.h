@@ -46,7 +46,7 @@ class TapedLm final : public CausalLm {
   /// Of a forward with labels, as this run's types and attention have it.
   const Program& forward_program() const;
   void execute(const Instruction& instruction, Frame& frame) const;
-  static Tensor& at(const Register& place, Frame& frame);
+  static Tensor& at(const Register& place, const Frame& frame);
   void bind(const std::string& path, const Tensor& tensor);
   aten::Value value_of(const Operand& operand, const Frame& frame) const;
   /// The module whose call an instruction is, if it is one's.

@@ -34,7 +34,7 @@ TEST(LlamaCpp, AnswersAboutModelsThatNoReaderHas) {
 }
 
 TEST(LlamaCpp, OthersRefuseWhatItAloneReads) {
-  const FitOptions options = parse_options({"--model", "qwen3-30b-a3b", "--gpu", "h200"});
+  const FitOptions options = parse_options({"--model", "falcon-7b", "--gpu", "h200"});
   EXPECT_THROW(ask(options, {}), UnknownModel);
   expect_bad_input(
       [] {

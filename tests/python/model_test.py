@@ -78,7 +78,7 @@ def test_help_lists_the_flags():
 
 @pytest.fixture
 def unknown(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen3_moe"}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen3_next"}))
     return tmp_path
 
 

@@ -28,6 +28,7 @@ MODELS = {
         "num_experts": 24,
         "num_experts_per_tok": 6,
         "moe_intermediate_size": 320,
+        "norm_topk_prob": True,
         "tie_word_embeddings": True,
     },
     "olmoe": {"num_experts": 16, "num_experts_per_tok": 4},

@@ -340,11 +340,18 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
   }
 }
 
+// A program that a tape leaves out is as the first. Eager attention is recorded in 16 bits alone.
 const Program& TapedLm::forward_program() const {
-  const Autocast::State& cast = context_.autocast.state();
+  const bool eager = settings_.attention == AttentionKind::Eager && tape_.attention != "eager";
+  const bool cast = context_.autocast.enabled();
+  const bool wide = settings_.type == ScalarType::Float;
+  if (eager && (cast || wide)) {
+    throw BadInput("attention: eager in fp32 or under autocast is not predicted of " +
+                   tape_.model_type + " yet; vramfit model runs it");
+  }
   std::string name = "train";
-  if (settings_.attention == AttentionKind::Eager && tape_.attention != "eager") name += " eager";
-  if (settings_.type == ScalarType::Float) name += " fp32";
+  if (eager) name += " eager";
+  if (wide) name += " fp32";
   if (cast) name += " autocast";
   const auto own = tape_.programs.find(name);
   return own != tape_.programs.end() ? own->second : program_named(tape_, "train");

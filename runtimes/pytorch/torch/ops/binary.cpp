@@ -8,15 +8,34 @@
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
+namespace {
+
+Gradients grads_of_difference(const Node& self, const Gradients& grads) {
+  Gradients result;
+  if (self.wants(1)) result[1] = like(grads[0]);
+  if (self.wants(0)) result[0] = grads[0];
+  return result;
+}
+
+// -grad * ((self / other) / other), whose operands GCC evaluates from the right
+Gradients grads_of_quotient(const Node& self, const Gradients& grads, const Tensor& own,
+                            const Tensor& other) {
+  Gradients result;
+  if (self.wants(1)) {
+    const Tensor quotient = like(own, other);
+    const Tensor twice = like(quotient, other);
+    const Tensor negated = like(grads[0]);
+    result[1] = like(negated, twice);
+  }
+  if (self.wants(0)) result[0] = like(grads[0], other);
+  return result;
+}
+
+}  // namespace
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   const auto make_backward = [] {
-    return [](Node& self, Gradients& grads) -> Gradients {
-      Gradients result;
-      if (self.wants(1)) result[1] = like(grads[0]);
-      if (self.wants(0)) result[0] = grads[0];
-      return result;
-    };
+    return [](Node& self, Gradients& grads) { return grads_of_difference(self, grads); };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = like(a, b);
@@ -30,16 +49,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
                Node& self, Gradients& grads) -> Gradients {
       const Tensor other = saved_b.unpack();
       const Tensor own = saved_a.unpack();
-      Gradients result;
-      // -grad * ((self / other) / other), whose operands GCC evaluates from the right
-      if (self.wants(1)) {
-        const Tensor quotient = like(own, other);
-        const Tensor twice = like(quotient, other);
-        const Tensor negated = like(grads[0]);
-        result[1] = like(negated, twice);
-      }
-      if (self.wants(0)) result[0] = like(grads[0], other);
-      return result;
+      return grads_of_quotient(self, grads, own, other);
     };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a, b);
@@ -178,12 +188,7 @@ void add_(const Tensor& a, const Tensor& b) {
 
 void sub_(const Tensor& a, const Tensor& b) {
   const auto make_backward = [] {
-    return [](Node& self, Gradients& grads) -> Gradients {
-      Gradients result;
-      if (self.wants(1)) result[1] = like(grads[0]);
-      if (self.wants(0)) result[0] = grads[0];
-      return result;
-    };
+    return [](Node& self, Gradients& grads) { return grads_of_difference(self, grads); };
   };
   rebase_history(a, make_node(a.context(), make_backward, a, b));
 }
@@ -199,6 +204,18 @@ void mul_(const Tensor& a, const Tensor& b) {
       if (self.wants(1)) result[1] = like(grads[0], own);
       if (self.wants(0)) result[0] = like(grads[0], other);
       return result;
+    };
+  };
+  rebase_history(a, make_node(a.context(), make_backward, a, b));
+}
+
+void div_(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [&] {
+    return [saved_a = Saved(b.requires_grad() ? clone(a) : Tensor()), saved_b = Saved(b)](
+               Node& self, Gradients& grads) -> Gradients {
+      const Tensor own = saved_a.unpack();
+      const Tensor other = saved_b.unpack();
+      return grads_of_quotient(self, grads, own, other);
     };
   };
   rebase_history(a, make_node(a.context(), make_backward, a, b));

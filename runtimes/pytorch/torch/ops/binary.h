@@ -20,6 +20,7 @@ Tensor power(const Tensor& base, const Tensor& exponent);
 void add_(const Tensor& a, const Tensor& b);
 void sub_(const Tensor& a, const Tensor& b);
 void mul_(const Tensor& a, const Tensor& b);
+void div_(const Tensor& a, const Tensor& b);
 /// Tensor.copy_ and fill_; `from` undefined: a number.
 void copy_(const Tensor& a, const Tensor& from);
 

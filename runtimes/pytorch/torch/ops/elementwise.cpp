@@ -50,27 +50,6 @@ Tensor mul(const Tensor& a, const Tensor& b) {
   return result;
 }
 
-void div_(const Tensor& a, const Tensor& b) {
-  const auto make_backward = [&] {
-    return [saved_a = Saved(b.requires_grad() ? clone(a) : Tensor()), saved_b = Saved(b)](
-               Node& self, Gradients& grads) -> Gradients {
-      const Tensor own = saved_a.unpack();
-      const Tensor other = saved_b.unpack();
-      Gradients result;
-      // -grad * ((self / other) / other)
-      if (self.wants(1)) {
-        const Tensor quotient = like(own, other);
-        const Tensor twice = like(quotient, other);
-        const Tensor negated = like(grads[0]);
-        result[1] = like(negated, twice);
-      }
-      if (self.wants(0)) result[0] = like(grads[0], other);
-      return result;
-    };
-  };
-  rebase_history(a, make_node(a.context(), make_backward, a, b));
-}
-
 void scale_(const Tensor& a) {
   const auto make_backward = [] {
     return [](Node&, Gradients& grads) -> Gradients { return {like(grads[0])}; };

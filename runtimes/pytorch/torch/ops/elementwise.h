@@ -11,8 +11,6 @@ ScalarType promote(ScalarType a, ScalarType b);
 
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
-/// a /= b. Keeps a copy of what `a` was where b wants a gradient.
-void div_(const Tensor& a, const Tensor& b);
 void scale_(const Tensor& a);  ///< a *= a number
 /// Where the mask is true, a number.
 Tensor masked_fill(const Tensor& a, const Tensor& mask);

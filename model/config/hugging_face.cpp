@@ -90,8 +90,7 @@ ModelConfig read_model(const JsonReader& json) {
   return config;
 }
 
-ModelConfig parse(const std::string& json_text, const std::string& source) {
-  nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
+ModelConfig parse(nlohmann::json object, const std::string& source) {
   auto stored_quant = of_known_models([&] { return take_stored_quantization(object, source); });
   std::vector<std::string> notes = of_known_models([&] { return take_text_part(object, source); });
   ModelConfig config = read_model(JsonReader(object, source));
@@ -102,9 +101,11 @@ ModelConfig parse(const std::string& json_text, const std::string& source) {
 
 /// The model of that name. `place` names the file in messages.
 ModelConfig parse_named(const std::string& json_text, const std::string& place, std::string name) {
+  // What is no JSON at all is no model that a runtime could read by itself.
+  nlohmann::json object = parse_json_object(json_text, place, "a Hugging Face config.json");
   const auto source = std::make_shared<const ModelSource>(ModelSource{std::move(name), json_text});
   try {
-    ModelConfig config = parse(json_text, place);
+    ModelConfig config = parse(std::move(object), place);
     config.name = source->name;
     config.source = source;
     return config;

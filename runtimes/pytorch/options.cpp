@@ -107,7 +107,7 @@ void require_taped(const ModelConfig& config, const TorchOptions& options) {
   const std::string instead =
       " is not predicted of " + config.family + " yet; vramfit model runs it";
   const auto* training = std::get_if<TorchTraining>(&options);
-  if (training == nullptr) throw BadInput("model: generation" + instead);
+  if (training == nullptr) throw BadInput("model: generation" + instead + ", or --runtime llama.cpp");
   const auto& pretrained = training->pretrained;
   if (pretrained) {
     throw BadInput((pretrained->quantization ? "quant: training beside quantised weights"

@@ -19,17 +19,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json shape_json(const ModelConfig& model) {
+  return {{"family", model.family},
+          {"parameters", parameter_count(model)},
+          {"positions", model.max_positions}};
+}
+
+/// Of a model that a runtime reads the shape of by itself, where that counts parameters.
+Json own_shape_json(const ModelSource& source) {
+  for (const std::string& name : readers_of(source)) {
+    const std::optional<ModelConfig> model = runtime_named(name).read_model(source);
+    if (model && model->taped) return shape_json(*model);
+  }
+  return Json::object();
+}
+
 /// Nothing where no runtime runs it.
 std::optional<Json> model_json(const std::string& name) {
   const std::vector<std::string> run_by = runtimes_of(name);
   if (run_by.empty()) return std::nullopt;
   Json json = {{"name", name}};
   try {
-    const ModelConfig model = model_named(name);
-    json.update({{"family", model.family},
-                 {"parameters", parameter_count(model)},
-                 {"positions", model.max_positions}});
-  } catch (const UnreadModel&) {  // a runtime reads its shape by itself
+    json.update(shape_json(model_named(name)));
+  } catch (const UnreadModel& unread) {
+    json.update(own_shape_json(*unread.source()));
   }
   json["runtimes"] = run_by;
   return json;

@@ -1,6 +1,8 @@
 #include "runtimes/pytorch/transformers/taped/taped_config.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/config/json_reader.h"
 #include "model/config/limits.h"
@@ -13,13 +15,26 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// Made of shapes without memory.
-std::int64_t counted(const ModelConfig& config, const OpTape& ops, const Release& release) {
+/// Made of shapes without memory, a layer of each kind.
+std::int64_t counted(ModelConfig config, const OpTape& ops, const Release& release) {
+  std::map<std::string, std::int64_t> layers_of;
+  for (const std::string& kind : config.taped->layer_kinds) ++layers_of[kind];
+  std::vector<std::string>& kinds = config.taped->layer_kinds;
+  kinds.clear();
+  for (const auto& [kind, layers] : layers_of) kinds.push_back(kind);
+  config.layers = static_cast<std::int64_t>(kinds.size());
   Tape tape(config.layers);
   Context context(tape, release);
   TapedLm model(context, ops, config, {});
   std::int64_t count = 0;
-  for (const Tensor& each : model.parameters()) count += each.numel();
+  std::set<const TensorImpl*> seen;
+  for (const CausalLm::NamedModule& named : model.named_modules()) {
+    const std::int64_t times =
+        named.layer ? layers_of.at(kinds.at(static_cast<std::size_t>(*named.layer))) : 1;
+    for (const Tensor& each : parameters_of(named)) {
+      if (seen.insert(each.impl()).second) count += times * each.numel();
+    }
+  }
   return count;
 }
 

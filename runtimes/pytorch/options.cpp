@@ -106,15 +106,19 @@ namespace {
 void require_taped(const ModelConfig& config, const TorchOptions& options) {
   const std::string instead =
       " is not predicted of " + config.family + " yet; vramfit model runs it";
-  const auto* training = std::get_if<TorchTraining>(&options);
-  if (training == nullptr) throw BadInput("model: generation" + instead + ", or --runtime llama.cpp");
-  const auto& pretrained = training->pretrained;
-  if (pretrained) {
-    throw BadInput((pretrained->quantization ? "quant: training beside quantised weights"
-                                             : "device-map: loading") +
-                   instead);
+  const auto& pretrained = std::visit(
+      [](const auto& o) -> const auto& { return o.pretrained; }, options);
+  if (pretrained && (pretrained->tp > 1 || keeps_outliers(pretrained))) {
+    throw BadInput((pretrained->tp > 1 ? "strategy: tp" : "quant: int8") + instead);
   }
-  const auto& distributed = training->distributed;
+  if (pretrained && config.taped->has_experts) {
+    throw BadInput("model: from_pretrained, which merges experts," + instead);
+  }
+  if (const auto* generation = std::get_if<TorchGeneration>(&options)) {
+    if (generation->static_cache) throw BadInput("cache-implementation: static" + instead);
+    return;
+  }
+  const auto& distributed = std::get<TorchTraining>(options).distributed;
   if (distributed && distributed->strategy != DistributedStrategy::Ddp &&
       distributed->strategy != DistributedStrategy::Zero1) {
     throw BadInput("strategy: cutting the model is not predicted of " + config.family +

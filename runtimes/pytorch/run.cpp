@@ -222,7 +222,7 @@ void infer(const DryRun& run, const TorchGeneration& options, std::int64_t sampl
   if (main_gpu == kHost) return;
   const OnGpu with_tokens(context, loaded.model->dispatch(), main_gpu);
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
-  generate(context, playback, *loaded.model, config, prompt,
+  generate(context, playback, *loaded.model, prompt,
            {options.generate, samples, options.padded.value_or(options.batch > 1),
             options.static_cache, options.again});
 }

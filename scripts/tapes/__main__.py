@@ -20,7 +20,7 @@ import transformers
 from record import record
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-_SECONDS = 180  # a type
+_SECONDS = 180  # of a core, a type
 
 
 def _recorded(kind, out):
@@ -28,7 +28,7 @@ def _recorded(kind, out):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
         try:
             (out / f"{kind}.tape").write_text(record(kind))
         except Exception as error:

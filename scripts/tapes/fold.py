@@ -37,6 +37,35 @@ def fold(trace, layers_path, types):
     return _Fold(trace, layers_path, types).run()
 
 
+def _renumbered(folded):
+    """The program's registers that layers use come first, in the order in which they do: a layer
+    that does the same has the same lines, whatever else the program makes."""
+    numbers = {"%0": "%0"}  # the tokens'
+    for lines in (*folded.layers, folded.main):
+        for line in lines:
+            for word in _words(line):
+                numbers.setdefault(word, f"%{len(numbers)}")
+
+    def named(word):
+        if isinstance(word, tuple):
+            return tuple(map(named, word))
+        if not isinstance(word, str) or "%" not in word:
+            return word
+        return ",".join(numbers.get(each, each) for each in word.split(","))
+
+    main, *layers = ([named(line) for line in lines] for lines in (folded.main, *folded.layers))
+    return Folded(main, layers)
+
+
+def _words(line):
+    """Registers of the program that it names."""
+    for word in line:
+        if isinstance(word, tuple):
+            yield from _words(word)
+        elif isinstance(word, str):
+            yield from (each for each in word.split(",") if each.startswith("%"))
+
+
 def _is_tensor(value):
     if isinstance(value, (list, tuple)):
         return any(map(_is_tensor, value))
@@ -66,9 +95,12 @@ class _Fold:
         self._owner = {}  # of registers: the part that made them
         self._carried = {}  # of layers: what they are handed
         self._given = {}  # and what they give
+        self._state = {register: name for name, register in trace.state.items()}
         self._left = []  # numbers of a layer's tensors that the next one frees, or the program
-        for register in trace.inputs.values():
+        for name, register in trace.inputs.items():
             self._own(register, self._main)
+            if name != "ids":
+                self._main.lines.append((self._word(register), "=", "input", name))
 
     def run(self):
         events = self._trace.events
@@ -92,10 +124,11 @@ class _Fold:
             else:
                 self._add(event)
         if self._layers:
+            self._keep()
             self._give()
         outputs = [self._word(each) for each in self._trace.outputs.values()]
         self._main.lines.append(("return", *outputs))
-        return Folded(self._main.lines, [part.lines for part in self._layers])
+        return _renumbered(Folded(self._main.lines, [part.lines for part in self._layers]))
 
     def _enters(self, event):
         return self._index(event) if isinstance(event, Enter) else None
@@ -119,7 +152,8 @@ class _Fold:
         self._layers.append(Part())
         self._layer = index
         # What a layer is called with stays as long as checkpointing may call it again.
-        beside = {self._word(each) for each in event.beside if self._owner[each] is self._main}
+        main = [each for each in event.beside if self._owner.get(each) is self._main]
+        beside = set(map(self._word, main))
         if beside:
             self._layers[index].lines.append(("given", *sorted(beside, key=_number)))
 
@@ -136,6 +170,20 @@ class _Fold:
             line = [f"%{self._main.number(given)}", "=", *line]
         self._at = len(self._main.lines)
         self._main.lines.append(tuple(line))
+
+    def _keep(self):
+        """Lines for what a cache holds of a layer: its sizes as the layer begins, and what it holds
+        when the layer has run."""
+        state = self._trace.state
+        for (layer, name), sizes in reversed(self._trace.sizes.items()):
+            self._layers[layer].lines.insert(0, ("state", "!" + name, ("[", *sizes, "]")))
+        for (layer, name), register in self._trace.kept.items():
+            if state.get((layer, name)) is register:
+                continue
+            part = self._layers[layer]
+            if self._owner.get(register) is not part:
+                raise CannotFoldError(f"layer {layer}'s {name} is made elsewhere")
+            part.lines.append(("keep", "!" + name, f"${part.numbers[register]}"))
 
     def _give(self):
         """Lines that hand on what the next layer needs, or the program behind the last one."""
@@ -230,6 +278,11 @@ class _Fold:
         return "@" + value.path.removeprefix(layer)
 
     def _register(self, register):
+        if register in self._state:
+            layer, name = self._state[register]
+            if layer != self._layer:
+                raise CannotFoldError(f"layer {layer}'s {name} is used by {self._layer}")
+            return "!" + name
         owner = self._owner.get(register)
         if self._layer is not None and register is self._carried[self._layer]:
             return "^0"

@@ -28,15 +28,20 @@ _LATENT = {
     "qk_nope_head_dim": (40, 56, 72, 104),
     "v_head_dim": (48, 88, 64, 36),
 }
+# Of keys that say how far attention sees: more than any length here, and less.
+_WINDOWS = {
+    "sliding_window": ((128, 160, 96, 144), (24, 36, 20, 28)),
+    "attention_chunk_size": ((128, 160, 96, 144), (24, 36, 20, 28)),
+}
 KINDS = ("layer_types", "mlp_layer_types", "layers_block_type")
 _PERIODS = ("interval", "pattern", "period", "step", "freq")
 _LONGEST = 9  # layers after which kinds repeat
 COUNT = len(_HEADS)
 
 
-def config_at(kind, point, layers, head_dim=True):
+def config_at(kind, point, layers, head_dim=True, beyond=False):
     """A config of that type, as its file. `head_dim`: with one of its own, which is not what the
-    others make."""
+    others make. `beyond`: with a window that is shorter than the sequence."""
     config = small(kind)
     heads, groups, dim, hidden = _HEADS[point]
     sizes = {
@@ -44,6 +49,7 @@ def config_at(kind, point, layers, head_dim=True):
         "num_key_value_heads": groups,
         "hidden_size": hidden if head_dim else heads * dim,
         **{key: values[point] for key, values in _SIZES.items()},
+        **{key: values[beyond][point] for key, values in _WINDOWS.items()},
     }
     if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
         config.pop("head_dim", None)
@@ -93,7 +99,13 @@ def inputs_at(point):
     return _BATCH[point]
 
 
-def symbols(config, batch, seq):
+def windows_of(config):
+    """Keys that say how far it sees."""
+    config.allow_global_per_layer_attribute_access = True
+    return [key for key in _WINDOWS if getattr(config, key, None)]
+
+
+def symbols(config, inputs):
     """Whole numbers that sizes may hang on."""
     config.allow_global_per_layer_attribute_access = True
     named = {
@@ -101,4 +113,4 @@ def symbols(config, batch, seq):
         for key, value in config.to_dict().items()
         if type(value) is int and value > 0 and not key.endswith(("token_id", "index"))
     }
-    return {**named, "B": batch, "S": seq}
+    return {**named, **inputs}

@@ -8,22 +8,16 @@ import torch
 import transformers
 from flags import flag_lines
 from fold import fold
+from generation import generated
 from kinds import cycles_of, rule_of
-from points import COUNT, config_at, inputs_at, symbols
+from modes import Mode, generation_modes, training_modes
+from points import COUNT, config_at, windows_of, inputs_at, symbols
 from solve import Solver, merged
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 _LAYERS = 3
-# Of a forward with labels: the type of weights, that of autocast, and which attention; a tape has
-# those that are not as the first.
-_MODES = {
-    "train": (torch.bfloat16, None, None),
-    "train fp32": (torch.float32, None, None),
-    "train fp32 autocast": (torch.float32, torch.bfloat16, None),
-    "train autocast": (torch.bfloat16, torch.bfloat16, None),
-    "train eager": (torch.bfloat16, None, "eager"),
-}
+_TASKS = ("train", "prefill", "decode")
 
 
 def built(config, dtype, attention):
@@ -77,13 +71,11 @@ def layers_of(model):
     raise ValueError("no list of layers")
 
 
-def trained(model, batch, seq, autocast):
+def trained(model, batch, seq, autocast, boundaries):
     """The trace of a forward with labels."""
     model.requires_grad_(False)
     model.train()
     ids = torch.zeros(batch, seq, dtype=torch.long, device="cuda")
-    path, layers = layers_of(model)
-    boundaries = {"": model} | {f"{path}.{i}": each for i, each in enumerate(layers)}
     cast = torch.autocast("cuda", autocast) if autocast else nullcontext()
     with cast:
         tracer = Tracer(model)
@@ -97,63 +89,96 @@ def trained(model, batch, seq, autocast):
     return tracer.trace
 
 
-def _config(kind, point, tied, head_dim):
-    config = AutoConfig.for_model(**config_at(kind, point, _LAYERS, head_dim))
-    config.use_cache = False
-    config.tie_word_embeddings = tied
-    return config
-
-
-def _types(dtype, autocast):
-    return {dtype: "T"} | ({autocast: "A"} if autocast else {}) | {dtype: "T"}
-
-
 def record(kind):
     """A tape's text. Heads have a dimension of their own where the type's code allows it."""
     gc.disable()
+    gc.freeze()  # what is there already need not be looked through again and again
     try:
-        return _recorded(kind, True)
+        return _Recording(kind, True).text()
     except Exception:  # whatever it is that a model makes of such a config
-        return _recorded(kind, False)
+        return _Recording(kind, False).text()
 
 
-def _recorded(kind, head_dim):
-    points, programs = [], {"init": [], "init tied": []}
-    for point in range(COUNT):
-        batch, seq = inputs_at(point)
+class _Recording:
+    """Of a type at all sizes."""
+
+    def __init__(self, kind, head_dim):
+        self._kind, self._head_dim = kind, head_dim
+        self._programs, self._points = {}, {}  # of each program, at each size
+        for point in range(COUNT):
+            self._at(point)
+
+    def _at(self, point):
+        tied, init = built(self._config(point, tied=True), torch.bfloat16, None)
+        self._add("init tied", point, tied.config, init, Mode())
+        slides = bool(windows_of(tied.config))
+        del tied
         models = {}
-        _, tied = built(_config(kind, point, True, head_dim), torch.bfloat16, None)
-        programs["init tied"].append(fold(tied, "layers", {torch.bfloat16: "T"}))
-        for name, (dtype, autocast, attention) in _MODES.items():
-            config = _config(kind, point, False, head_dim)
-            if attention is not None and attention == models.get("usual"):
-                continue
-            if (dtype, attention) not in models:
-                models[dtype, attention] = built(config, dtype, attention)
-            model, init = models[dtype, attention]
-            if name == "train":
-                models["usual"] = usual = model.config._attn_implementation
-            path = layers_of(model)[0]
-            if name == "train":
-                points.append(symbols(config, batch, seq))
-                programs["init"].append(fold(init, "layers", {dtype: "T"}))
-            trace = trained(model, batch, seq, autocast)
-            folded = fold(trace, path, _types(dtype, autocast))
-            programs.setdefault(name, []).append(folded)
-            gc.collect()
-    solver = Solver(points)
-    solved = {name: _solved(folded, solver) for name, folded in programs.items()}
-    names, bodies = _kinds(solved)
-    lines = ["vramfit tape 1", f"model_type {kind}"]
-    lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
-    lines += [f"layers num_hidden_layers {path}", rule_of(names, config)]
-    lines += [*cycles_of(kind), f"attention {usual}", *flag_lines(config)]
-    aliases = type(config).attribute_map.items()
-    lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
-    lines += _defaults(kind, points) + _lora_targets(kind)
-    lines += _parameters(model, path, names)
-    lines += _programs(solved, bodies)
-    return "\n".join(lines) + "\n"
+        modes = {"train": training_modes(slides), "generate": generation_modes(slides)}
+        for task, of_task in modes.items():
+            for mode in of_task:
+                key = (mode.dtype, mode.attention, mode.beyond)
+                if key not in models:
+                    config = self._config(point, beyond=mode.beyond)
+                    models[key] = built(config, mode.dtype, mode.attention)
+                model, init = models[key]
+                if mode == Mode() and task == "train":
+                    self._model, self._usual = model, model.config._attn_implementation
+                    self._add("init", point, model.config, init, mode)
+                if mode.attention != self._usual:
+                    self._run(model, task, mode, point)
+                    gc.collect()
+
+    def _run(self, model, task, mode, point):
+        batch, seq = inputs_at(point)
+        path, layers = layers_of(model)
+        boundaries = {f"{path}.{i}": each for i, each in enumerate(layers)}
+        if task == "train":
+            trace = trained(model, batch, seq, mode.autocast, {"": model} | boundaries)
+            self._add(mode.name(task), point, model.config, trace, mode)
+            return
+        traces = generated(model, batch, seq, mode.padded, boundaries)
+        for each, trace in traces.items():
+            self._add(mode.name(each), point, model.config, trace, mode)
+
+    def _add(self, name, point, config, trace, mode):
+        batch, seq = inputs_at(point)
+        # In a token's forward, so many came before it.
+        lengths = {"P": seq + 1} if name.startswith("decode") else {"S": seq}
+        path = "layers" if name.startswith("init") else layers_of(self._model)[0]
+        self._programs.setdefault(name, []).append(fold(trace, path, mode.types()))
+        self._points.setdefault(name, []).append(symbols(config, {"B": batch, **lengths}))
+
+    def _config(self, point, tied=False, beyond=False):
+        own = config_at(self._kind, point, _LAYERS, self._head_dim, beyond)
+        config = AutoConfig.for_model(**own)
+        config.use_cache = False
+        config.tie_word_embeddings = tied
+        return config
+
+    def text(self):
+        solvers, solved = {}, {}
+        for name, folded in self._programs.items():
+            points = self._points[name]
+            key = repr(points)
+            if key not in solvers:
+                solvers[key] = Solver(points)
+            solved[name] = _solved(folded, solvers[key])
+        names, bodies = _kinds(solved)
+        kind, model = self._kind, self._model
+        path = layers_of(model)[0]
+        lines = ["vramfit tape 1", f"model_type {kind}"]
+        lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
+        lines += [f"layers num_hidden_layers {path}", rule_of(names, model.config)]
+        lines += [*cycles_of(kind), f"attention {self._usual}", *flag_lines(model.config)]
+        windows = windows_of(model.config)
+        lines += [" ".join(["windows", *windows])] if windows else []
+        aliases = type(model.config).attribute_map.items()
+        lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
+        lines += _defaults(kind, self._points["train"]) + _lora_targets(kind)
+        lines += _parameters(model, path, names)
+        lines += _programs(solved, bodies)
+        return "\n".join(lines) + "\n"
 
 
 def _programs(solved, bodies):
@@ -166,7 +191,8 @@ def _programs(solved, bodies):
         for part, body in parts.items():
             earlier = known.setdefault((part, *body), name)
             written += [f"{part} as {earlier}"] if earlier != name else [part, *body, "end"]
-        if all(line.endswith(" as train") for line in written):
+        task = name.split()[0]
+        if task in _TASKS and all(line.endswith(f" as {task}") for line in written):
             continue  # which is what a run without one of its own takes
         lines += [f"program {name}", *written, "end"]
     return lines
@@ -218,6 +244,9 @@ def _defaults(kind, points):
     """What the class has for whole numbers that a config leaves out, which may hang on others."""
     tied = getattr(CONFIG_MAPPING[kind](), "tie_word_embeddings", False)
     lines = [f"default tie_word_embeddings {int(bool(tied))}"]
+    for key in ("bos_token_id", "eos_token_id"):
+        if getattr(CONFIG_MAPPING[kind](), key, None) is not None:
+            lines.append(f"default {key} 1")  # which one does not matter
     names = [key for key, value in CONFIG_MAPPING[kind]().to_dict().items() if _counts(value)]
     given_by_all = set.intersection(*(set(config_at(kind, each, _LAYERS)) for each in range(COUNT)))
     for key in sorted({*names, "head_dim", "num_key_value_heads"} & set(points[0])):

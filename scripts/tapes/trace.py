@@ -86,6 +86,10 @@ class Trace:
     events: list = field(default_factory=list)
     inputs: dict = field(default_factory=dict)  # names: registers
     outputs: dict = field(default_factory=dict)
+    # What a cache holds of a layer, (layer, name): registers, before and after.
+    state: dict = field(default_factory=dict)
+    kept: dict = field(default_factory=dict)
+    sizes: dict = field(default_factory=dict)  # of state
 
 
 class _Mode(SchemaCheckMode):
@@ -120,6 +124,16 @@ class Tracer:
         """An output of it."""
         if tensor is not None:
             self.trace.outputs[name] = self._known[id(tensor)]
+
+    def hold(self, state):
+        """What layers left behind, which they go on from: tensors by (layer, name)."""
+        for name, tensor in state.items():
+            self.trace.state[name] = self._known.get(id(tensor)) or self._register(tensor)
+            self.trace.sizes[name] = list(tensor.shape)
+
+    def keep(self, state):
+        """What they leave behind themselves."""
+        self.trace.kept = {name: self._known[id(tensor)] for name, tensor in state.items()}
 
     def op(self, func, args, kwargs):
         self._note_autocast()

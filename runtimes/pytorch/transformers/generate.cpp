@@ -13,25 +13,20 @@ Tensor longs(Context& context, const Dims& sizes) {
   return empty(context, sizes, ScalarType::Long, Category::Inputs);
 }
 
-/// _prepare_cache_for_generation: what the last token makes is not cached.
-std::unique_ptr<KvCache> make_cache(const ModelConfig& config, const Tensor& prompt,
-                                    const Generation& generation) {
-  if (!generation.static_cache) return std::make_unique<DynamicCache>(config);
-  return std::make_unique<StaticCache>(config, prompt.size(1) + generation.new_tokens - 1);
-}
-
 /// The state of _sample's loop.
 class Sampler {
  public:
-  Sampler(Context& context, const CausalLm& model, const ModelConfig& config, const Tensor& prompt,
+  Sampler(Context& context, const CausalLm& model, const Tensor& prompt,
           const Generation& generation)
       : context_(context),
         model_(model),
         batch_(prompt.size(0)),
         padded_(generation.padded),
-        cache_(make_cache(config, prompt, generation)),
-        special_tokens_{longs(context, {}), longs(context, {}), longs(context, {})},
+        // _prepare_cache_for_generation: what the last token makes is not cached.
+        cache_(
+            model.make_cache(generation.static_cache, prompt.size(1) + generation.new_tokens - 1)),
         ids_(prompt) {
+    for (int i = 0; i < model.special_tokens(); ++i) special_tokens_.push_back(longs(context, {}));
     // _prepare_attention_mask_for_generation, _prepare_position_ids_for_generation: what generate()
     // made stays until it returns, whatever the loop makes of it.
     prompt_mask_ = mask_ = from_padding(prompt.sizes());
@@ -44,7 +39,7 @@ class Sampler {
 
   /// As if so many tokens had been generated.
   void skip(std::int64_t tokens) {
-    cache_->skip(tokens);
+    cache_->advance(tokens);
     extend(mask_, tokens);
     extend(positions_, tokens);
   }
@@ -61,7 +56,7 @@ class Sampler {
     extend(mask_, 1);
     extend(positions_, 1);
     next_logits_ = empty(context_, {batch_, logits.size(-1)}, ScalarType::Float);
-    const Tensor next = longs(context_, {batch_});  // argmax
+    next_tokens_ = longs(context_, {batch_});  // argmax
     ids_ = longs(context_, {batch_, ids_.size(1) + 1});
   }
 
@@ -85,8 +80,8 @@ class Sampler {
   const CausalLm& model_;
   std::int64_t batch_;
   bool padded_;
-  std::unique_ptr<KvCache> cache_;
-  std::array<Tensor, 3> special_tokens_;  ///< bos, eos, pad
+  std::unique_ptr<GenerationCache> cache_;
+  std::vector<Tensor> special_tokens_;
   Tensor ids_;
   Tensor prompt_mask_;
   Tensor prompt_positions_;
@@ -94,19 +89,21 @@ class Sampler {
   Tensor positions_;
   Tensor unfinished_;
   Tensor has_right_padding_;  ///< the answer to a check that batches get
-  Tensor next_logits_;        ///< fp32, until the next ones take their place
+  // Until the next ones take their place:
+  Tensor next_logits_;  ///< fp32
+  Tensor next_tokens_;
 };
 
 }  // namespace
 
-void generate(Context& context, Playback& playback, const CausalLm& model,
-              const ModelConfig& config, const Tensor& prompt, const Generation& generation) {
+void generate(Context& context, Playback& playback, const CausalLm& model, const Tensor& prompt,
+              const Generation& generation) {
   const Setting no_grad(context.grad_enabled, false);
   Tape& tape = context.tape;
   const auto play = [&] { playback.play(playback.ready(tape.take()), 1); };
   tape.begin_stage(Stage::Prefill);
   if (generation.again) context.cublas.use(context);
-  Sampler sampler(context, model, config, prompt, generation);
+  Sampler sampler(context, model, prompt, generation);
   sampler.step(prompt.size(1));
   tape.end_stage();
   play();

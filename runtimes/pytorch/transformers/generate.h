@@ -18,7 +18,7 @@ struct Generation {
 
 /// model.generate(ids, max_new_tokens=…, do_sample=False), as the stages prefill and decode, each
 /// step played as it is known: transformers/generation/utils.py (generate, _sample), 5.17.
-void generate(Context& context, Playback& playback, const CausalLm& model,
-              const ModelConfig& config, const Tensor& prompt, const Generation& generation);
+void generate(Context& context, Playback& playback, const CausalLm& model, const Tensor& prompt,
+              const Generation& generation);
 
 }  // namespace vramfit::pytorch

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
@@ -33,7 +34,7 @@ Release with_tapes() {
 std::string config_text(const std::string& type, bool tied) {
   return R"({"model_type": ")" + type + R"(", "hidden_size": 768, "intermediate_size": 2048,
     "num_hidden_layers": 9, "num_attention_heads": 12, "num_key_value_heads": 4, "head_dim": 64,
-    "vocab_size": 5000, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6,
+    "vocab_size": 5000, "bos_token_id": 1, "eos_token_id": 2, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6,
     "tie_word_embeddings": )" +
          (tied ? "true}" : "false}");
 }
@@ -41,14 +42,18 @@ std::string config_text(const std::string& type, bool tied) {
 struct Asked {
   std::string type = "llama";
   bool tied = false;
-  TorchTraining options = {};
+  std::variant<TorchTraining, TorchGeneration> options = {};
 };
 
 /// Bytes that come and go in steps, in order. What the constructor asks for beside parameters, a
 /// few hundred bytes, is not written down by hand.
-ByteEvents events(const Release& release, const ModelConfig& config, const TorchTraining& options) {
-  const RunReport report = run(h200(), release, config, options);
-  return events_of(report, 1, [](const Event& event) { return event.step > 0; });
+ByteEvents events(const Release& release, const ModelConfig& config,
+                  const std::variant<TorchTraining, TorchGeneration>& options) {
+  const RunReport report =
+      std::visit([&](const auto& one) { return run(h200(), release, config, one); }, options);
+  // Nor are answers of a byte to what generate() asks on the way.
+  const std::int64_t least = std::holds_alternative<TorchGeneration>(options) ? 64 : 1;
+  return events_of(report, least, [](const Event& event) { return event.step > 0; });
 }
 
 class Taped : public testing::TestWithParam<Asked> {};
@@ -97,6 +102,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Asked{"qwen3", false, training([](auto& o) {
                             o.lora = LoraConfig{8, {"q_proj"}};
                           })}));
+
+/// Of masks that hide something, less is written down than their code does.
+TorchGeneration generation(const std::function<void(TorchGeneration&)>& change) {
+  TorchGeneration options;
+  options.batch = 2;
+  options.seq = 100;
+  options.generate = 4;
+  options.padded = false;
+  change(options);
+  return options;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Generations, Taped,
+    testing::Values(Asked{"llama", false, generation([](auto&) {})},
+                    Asked{"llama", true, generation([](auto& o) { o.batch = 1; })},
+                    Asked{"llama", false, generation([](auto& o) { o.generate = 300; })},
+                    Asked{"qwen3", false, generation([](auto& o) { o.precision = DType::Fp32; })},
+                    Asked{"qwen3", true, generation([](auto& o) { o.seq = 1000; })}));
 
 std::string refusal(const std::string& text) {
   try {

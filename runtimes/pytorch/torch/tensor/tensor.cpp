@@ -41,12 +41,15 @@ Dims contiguous_strides(const Dims& sizes) {
 }
 
 Storage::Storage(Context& c, Category k, std::uint64_t size)
-    : category(k), context(c), bytes(size), origin(c.tape.allocate(k, size)) {}
+    : category(k), context(c), bytes(size) {
+  if (size > 0) origin = c.tape.allocate(k, size);
+}
 Storage::~Storage() {
   if (origin) context.tape.free(*origin, category, bytes);
 }
 
 void Storage::relabel(Category to) {
+  if (!origin) return;
   context.tape.relabel(*origin, category, to, bytes);
   category = to;
 }

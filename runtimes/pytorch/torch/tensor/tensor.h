@@ -72,7 +72,7 @@ struct Storage : Recycled<Storage> {
   Category category = Category::Parameters;
   Context& context;
   std::uint64_t bytes = 0;             ///< as asked for
-  std::optional<Tape::Origin> origin;  ///< none: on the meta device
+  std::optional<Tape::Origin> origin;  ///< none: on the meta device, or of no bytes
 };
 
 /// What a tensor is: memory, how it is looked at, and its place in autograd's graph.

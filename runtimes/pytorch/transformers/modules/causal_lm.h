@@ -42,11 +42,17 @@ class CausalLm {
 
   /// What generate() passes along.
   struct StepInputs {
-    Tensor attention_mask;  ///< (batch, keys), long
-    Tensor positions;       ///< (batch, tokens), long
-    bool padded = false;    ///< the mask hides something
-    KvCache* cache = nullptr;
+    Tensor attention_mask;             ///< (batch, keys), long
+    Tensor positions;                  ///< (batch, tokens), long
+    bool padded = false;               ///< the mask hides something
+    GenerationCache* cache = nullptr;  ///< of make_cache()
   };
+  /// Of bos, eos and pad, as many as generate() knows of it.
+  virtual int special_tokens() const { return 3; }
+  /// Empty. `most_tokens`: what a static cache has room for. Throws BadInput where there is none
+  /// such.
+  virtual std::unique_ptr<GenerationCache> make_cache(bool is_static,
+                                                      std::int64_t most_tokens) const = 0;
   /// Logits of the last token.
   virtual Tensor forward(const Tensor& ids, const StepInputs& step) const = 0;
 

@@ -25,16 +25,16 @@ const KvCache::Layer& KvCache::first_layer(bool sliding) const {
 }
 
 std::int64_t DynamicCache::keys(std::int64_t queries, bool sliding) const {
-  return kept(first_layer(sliding), length_) + queries;
+  return kept(first_layer(sliding), tokens()) + queries;
 }
 
 void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
-  if (index == 0) length_ += key.size(2);
+  if (index == 0) advance(key.size(2));
   if (layer.window && !layer.length.defined()) {
     layer.length = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
   }
-  const std::int64_t length = kept(layer, length_ - key.size(2)) + key.size(2);
+  const std::int64_t length = kept(layer, tokens() - key.size(2)) + key.size(2);
   // torch.cat copies all that is kept, and the old block goes once the new one is there.
   layer.keys = cached(key, length);
   layer.values = cached(value, length);
@@ -45,8 +45,8 @@ void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
 std::int64_t StaticCache::keys(std::int64_t queries, bool sliding) const {
   const Layer& layer = first_layer(sliding);
   const std::int64_t length = length_of(layer);
-  if (!layer.window || length_ + queries <= length) return length;
-  return std::min(length_, length - 1) + queries;
+  if (!layer.window || tokens() + queries <= length) return length;
+  return std::min(tokens(), length - 1) + queries;
 }
 
 /// A full window moves on by a token: both are rolled into copies, and copied back.
@@ -58,13 +58,13 @@ void StaticCache::roll(const Layer& layer) const {
 void StaticCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
   const std::int64_t added = key.size(2);
-  if (index == 0) length_ += added;
+  if (index == 0) advance(added);
   if (!layer.keys.defined()) {
     layer.keys = cached(key, length_of(layer));
     layer.values = cached(value, length_of(layer));
     layer.length = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
   }
-  if (layer.window && length_ > length_of(layer)) {
+  if (layer.window && tokens() > length_of(layer)) {
     // A prompt beyond the window is attended to as it is, and its end copied.
     if (added > 1) return;
     roll(layer);

@@ -8,14 +8,13 @@
 
 #include "model/config/model_config.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
+#include "runtimes/pytorch/transformers/modules/generation_cache.h"
 
 namespace vramfit::pytorch {
 
 /// Keys and values of every layer: transformers/cache_utils.py, 5.17.
-class KvCache {
+class KvCache : public GenerationCache {
  public:
-  virtual ~KvCache() = default;
-
   /// get_mask_sizes: what so many new tokens look at, themselves included, in the first layer that
   /// slides, or does not; in the first of all where there is none such.
   virtual std::int64_t keys(std::int64_t queries, bool sliding) const = 0;
@@ -23,9 +22,6 @@ class KvCache {
   virtual void update(Tensor& key, Tensor& value, std::size_t layer) = 0;
   /// Whether keys are returned that no token has filled yet.
   virtual bool has_room() const = 0;
-  /// As if so many tokens had been appended one by one; the next update() makes room for them.
-  void skip(std::int64_t tokens) { length_ += tokens; }
-  bool is_empty() const { return length_ == 0; }
 
  protected:
   explicit KvCache(const ModelConfig& config);
@@ -39,7 +35,6 @@ class KvCache {
   const Layer& first_layer(bool sliding) const;
 
   std::vector<Layer> layers_;
-  std::int64_t length_ = 0;  ///< tokens
 };
 
 /// DynamicCache: grown by torch.cat; of layers that slide, no more than their window

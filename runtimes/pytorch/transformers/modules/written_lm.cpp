@@ -133,17 +133,26 @@ Tensor WrittenLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKi
   return hidden;
 }
 
+std::unique_ptr<GenerationCache> WrittenLm::make_cache(bool is_static,
+                                                       std::int64_t most_tokens) const {
+  if (!is_static) return std::make_unique<DynamicCache>(config_);
+  return std::make_unique<StaticCache>(config_, most_tokens);
+}
+
+KvCache* WrittenLm::cache_of(const StepInputs& step) { return static_cast<KvCache*>(step.cache); }
+
 void WrittenLm::make_masks(const Tensor& embeds, const StepInputs& step,
                            SharedByKind& shared) const {
   const std::int64_t queries = embeds.size(1);
+  const KvCache* cache = cache_of(step);
   const auto mask = [&](std::optional<std::int64_t> window) {
     MaskRequest request;
     request.batch = embeds.size(0);
     request.queries = queries;
-    request.keys = step.cache != nullptr ? step.cache->keys(queries, window.has_value()) : queries;
-    request.cached = step.cache != nullptr;
-    request.empty = request.cached && step.cache->is_empty();
-    request.room = request.cached && step.cache->has_room();
+    request.keys = cache != nullptr ? cache->keys(queries, window.has_value()) : queries;
+    request.cached = cache != nullptr;
+    request.empty = request.cached && cache->is_empty();
+    request.room = request.cached && cache->has_room();
     request.padding = step.attention_mask;
     request.padded = step.padded;
     request.type = embeds.type();
@@ -189,7 +198,7 @@ Tensor WrittenLm::hidden_states(const Tensor& ids, const StepInputs& step) const
   SharedByKind shared;
   make_masks(inputs_embeds, step, shared);
   LayerInputs inputs;
-  inputs.cache = step.cache;
+  inputs.cache = cache_of(step);
   inputs.position_ids = positions;
   hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
   rotate_positions(hidden, positions, shared);

@@ -12,6 +12,8 @@ class WrittenLm final : public CausalLm {
             const ModelSettings& settings);
 
   Output forward(const Tensor& ids, bool with_labels) const override;
+  std::unique_ptr<GenerationCache> make_cache(bool is_static,
+                                              std::int64_t most_tokens) const override;
   Tensor forward(const Tensor& ids, const StepInputs& step) const override;
   /// Of a part of a model: hidden states or logits, of tokens or of hidden states.
   Tensor forward_part(const Tensor& x) const;
@@ -32,6 +34,8 @@ class WrittenLm final : public CausalLm {
   };
 
   Tensor embed_tokens(const Tensor& ids) const;
+  /// As make_cache() made it; null: none.
+  static KvCache* cache_of(const StepInputs& step);
   void make_masks(const Tensor& embeds, const StepInputs& step, SharedByKind& shared) const;
   void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
   Tensor hidden_states(const Tensor& ids, const StepInputs& step) const;

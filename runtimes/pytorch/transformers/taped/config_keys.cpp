@@ -23,6 +23,7 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
     const std::string& key = alias == tape.aliases.end() ? name : alias->second;
     if (value.is_number_integer()) own_[key] = value.get<std::int64_t>();
     if (value.is_boolean()) own_[key] = value.get<bool>() ? 1 : 0;
+    if (value.is_null()) nulls_.insert(key);
     if (!value.is_array()) continue;
     for (const auto& each : value) {
       if (each.is_string()) lists_[key].push_back(each.get<std::string>());
@@ -33,6 +34,10 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
 
 bool ConfigKeys::has(const std::string& key) const {
   return own_.contains(key) || tape_.defaults.contains(key);
+}
+
+bool ConfigKeys::names(const std::string& key) const {
+  return !nulls_.contains(key) && (has(key) || lists_.contains(key));
 }
 
 std::vector<std::string> ConfigKeys::words(const std::string& key) const {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "model/config/model_config.h"
@@ -19,6 +20,8 @@ class ConfigKeys {
   bool has(const std::string& key) const;
   /// A list of words; empty where there is none.
   std::vector<std::string> words(const std::string& key) const;
+  /// Whether there is something, of whatever kind; what is null is not there.
+  bool names(const std::string& key) const;
   /// Throws BadInput where there is none.
   std::int64_t operator()(const std::string& key) const;
 
@@ -28,6 +31,7 @@ class ConfigKeys {
   const OpTape& tape_;
   std::map<std::string, std::int64_t, std::less<>> own_;
   std::map<std::string, std::vector<std::string>, std::less<>> lists_;
+  std::set<std::string, std::less<>> nulls_;
 };
 
 }  // namespace vramfit::pytorch

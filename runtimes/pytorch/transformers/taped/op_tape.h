@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,10 +19,11 @@ struct Register {
     Program,  ///< of the program, seen by layers too
     Layer,    ///< of the layer that runs
     Carried,  ///< handed over by the layer before this one, or by the program to the first
+    State,    ///< what a cache holds of the layer, from forward to forward
     None,     ///< nowhere
   };
   Scope scope = Scope::Program;
-  std::uint32_t number = 0;
+  std::uint32_t number = 0;  ///< State: in OpTape::states
 };
 
 /// An argument of an op as a tape writes it.
@@ -58,6 +60,9 @@ struct Instruction {
     Give,       ///< what this layer hands on: hidden states, and what is but freed later
     Given,      ///< what this layer is called with, used or not: checkpointing keeps it
     Return,     ///< the loss, the logits
+    Input,      ///< what generate() passes beside the tokens, by its name
+    State,      ///< what the layer finds of args[0], and its sizes
+    Keep,       ///< what it leaves there
     Autocast,   ///< is on from here on, or off, where the run has it on
   };
   Kind kind = Kind::Op;
@@ -68,6 +73,11 @@ struct Instruction {
 };
 
 using Body = std::vector<Instruction>;
+
+/// Every register that a body names.
+void each_register(const Body& body, const std::function<void(const Register&)>& see);
+/// As many as it has of a scope.
+std::size_t registers_in(const Body& body, Register::Scope scope);
 
 struct Program {
   Body main;
@@ -107,6 +117,8 @@ struct OpTape {
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
   std::vector<std::string> lora_targets;  ///< that PEFT has for the type
+  std::vector<std::string> windows;       ///< keys of the config that say how far attention sees
+  std::vector<std::string> states;        ///< names of what a cache holds of a layer
   std::map<std::string, Program> programs;
 
   /// Linears of its layers, by the last part of their names.

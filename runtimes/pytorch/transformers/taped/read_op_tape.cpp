@@ -55,8 +55,19 @@ std::optional<ScalarType> type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Register> register_named(std::string_view word) {
+using States = std::vector<std::string>;
+
+/// `states`: names known so far, to which a new one is added.
+Register state_named(std::string_view name, States& states) {
+  const auto found = std::find(states.begin(), states.end(), name);
+  const auto number = static_cast<std::uint32_t>(found - states.begin());
+  if (found == states.end()) states.emplace_back(name);
+  return {Register::Scope::State, number};
+}
+
+std::optional<Register> register_named(std::string_view word, States& states) {
   constexpr std::string_view kSigns = "%$^";
+  if (word.size() > 1 && word.front() == '!') return state_named(word.substr(1), states);
   const std::size_t sign = word.empty() ? std::string_view::npos : kSigns.find(word.front());
   if (sign == std::string_view::npos) return std::nullopt;
   Register result{static_cast<Register::Scope>(sign), 0};
@@ -76,11 +87,11 @@ std::optional<double> real_named(std::string_view word) {
   return std::strtod(std::string(word).c_str(), nullptr);
 }
 
-Operand operand_of(std::string_view word) {
+Operand operand_of(std::string_view word, States& states) {
   using Kind = Operand::Kind;
   Operand operand;
   if (word == "_") return operand;
-  if (const auto tensor = register_named(word)) {
+  if (const auto tensor = register_named(word, states)) {
     operand.kind = Kind::Register;
     operand.tensor = *tensor;
   } else if (word.starts_with('@')) {
@@ -89,7 +100,7 @@ Operand operand_of(std::string_view word) {
   } else if (word.starts_with('[')) {
     operand.kind = Kind::List;
     for (const std::string_view part : parts_of(word.substr(1, word.size() - 2))) {
-      operand.list.push_back(operand_of(part));
+      operand.list.push_back(operand_of(part, states));
     }
   } else if (word == "true" || word == "false") {
     operand.kind = Kind::Bool;
@@ -115,10 +126,11 @@ Operand operand_of(std::string_view word) {
 }
 
 /// "_": no tensor, or one that nobody asks for.
-std::vector<Register> registers_of(std::string_view word) {
+std::vector<Register> registers_of(std::string_view word, States& states) {
   std::vector<Register> all;
   for (const std::string_view part : parts_of(word)) {
-    const auto named = part == "_" ? Register{Register::Scope::None, 0} : register_named(part);
+    const auto named =
+        part == "_" ? Register{Register::Scope::None, 0} : register_named(part, states);
     if (!named) throw BadInput("'" + std::string(part) + "' is no register");
     all.push_back(*named);
   }
@@ -130,7 +142,8 @@ Instruction::Kind kind_of(std::string_view word) {
   static constexpr std::pair<std::string_view, Kind> kKinds[] = {
       {"free", Kind::Free},     {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
       {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
-      {"return", Kind::Return}, {"autocast", Kind::Autocast},
+      {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
+      {"state", Kind::State},   {"keep", Kind::Keep},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -138,11 +151,11 @@ Instruction::Kind kind_of(std::string_view word) {
   return Kind::Op;
 }
 
-Instruction instruction_of(const std::vector<std::string_view>& words) {
+Instruction instruction_of(const std::vector<std::string_view>& words, States& states) {
   Instruction instruction;
   std::size_t next = 0;
   if (words.size() > 2 && words[1] == "=") {
-    instruction.results = registers_of(words[0]);
+    instruction.results = registers_of(words[0], states);
     next = 2;
   }
   instruction.name = words[next];
@@ -150,7 +163,14 @@ Instruction instruction_of(const std::vector<std::string_view>& words) {
   if (instruction.kind == Instruction::Kind::Op) {
     instruction.op = aten::find_op(instruction.name);
   }
-  for (++next; next < words.size(); ++next) instruction.args.push_back(operand_of(words[next]));
+  ++next;
+  if (instruction.kind == Instruction::Kind::Input) {
+    if (next >= words.size()) throw BadInput("ends early");
+    instruction.name = words[next++];
+  }
+  for (; next < words.size(); ++next) {
+    instruction.args.push_back(operand_of(words[next], states));
+  }
   return instruction;
 }
 
@@ -206,6 +226,8 @@ class Reader {
       tape_.kinds = {words_.begin() + 1, words_.end()};
     } else if (first == "lora_targets") {
       tape_.lora_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "windows") {
+      tape_.windows = {words_.begin() + 1, words_.end()};
     } else if (first == "default") {
       tape_.defaults[word(1)] = Expression::parse(word(2));
     } else if (first == "parameters") {
@@ -274,7 +296,7 @@ class Reader {
     for (;;) {
       if (!next()) throw BadInput("ends early");
       if (word(0) == "end") return;
-      body.push_back(instruction_of(words_));
+      body.push_back(instruction_of(words_, tape_.states));
     }
   }
 
@@ -286,21 +308,6 @@ class Reader {
 };
 
 }  // namespace
-
-std::vector<std::string> OpTape::projections() const {
-  std::vector<std::string> all;
-  const auto train = programs.find("train");
-  if (train == programs.end()) return all;
-  for (const auto& [kind, body] : train->second.layers) {
-    for (const Instruction& each : body) {
-      if (each.name != "linear.default" || each.args[1].kind != Operand::Kind::Parameter) continue;
-      std::string name = each.args[1].path.substr(0, each.args[1].path.rfind('.'));
-      name = name.substr(name.rfind('.') + 1);
-      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
-    }
-  }
-  return all;
-}
 
 OpTape read_op_tape(std::string_view text) { return Reader(text).read(); }
 

@@ -38,6 +38,18 @@ std::int64_t counted(ModelConfig config, const OpTape& ops, const Release& relea
   return count;
 }
 
+/// Parameters that are of no module of their own.
+bool has_experts(const OpTape& tape) {
+  for (const auto& [kind, parameters] : tape.of_layer) {
+    for (const NamedTensor& each : parameters) {
+      if (each.path.ends_with(".weight") || each.path.ends_with(".bias") || each.is_buffer)
+        continue;
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string word_of(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.get<double>() > 0 ? "1" : "0";
@@ -98,6 +110,7 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
   shape.layer_kinds = layer_kinds(tape, keys, config.layers);
   shape.projections = tape.projections();
   shape.lora_targets = tape.lora_targets;
+  shape.has_experts = has_experts(tape);
   config.taped = std::move(shape);
   config.taped->parameters = counted(config, tape, release);
   return config;

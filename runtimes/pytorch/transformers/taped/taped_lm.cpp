@@ -1,44 +1,11 @@
 #include "runtimes/pytorch/transformers/taped/taped_lm.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
-#include "runtimes/pytorch/torch/tensor/checkpoint.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-/// Every register that a body names.
-template <typename See>
-void each_register(const Body& body, const See& see) {
-  const std::function<void(const Operand&)> look = [&](const Operand& operand) {
-    if (operand.kind == Operand::Kind::Register) see(operand.tensor);
-    for (const Operand& each : operand.list) look(each);
-  };
-  for (const Instruction& each : body) {
-    for (const Register& place : each.results) see(place);
-    for (const Operand& operand : each.args) look(operand);
-  }
-}
-
-std::size_t registers_in(const Body& body, Register::Scope scope) {
-  std::size_t count = 0;
-  each_register(body, [&](const Register& place) {
-    if (place.scope == scope) count = std::max<std::size_t>(count, place.number + 1);
-  });
-  return count;
-}
-
-/// The program's registers that a layer is called with, which recomputing it needs again.
-std::vector<Tensor> shared_with(const Body& layer, const std::vector<Tensor>& program) {
-  std::vector<Tensor> shared(program.size());
-  each_register(layer, [&](const Register& place) {
-    if (place.scope == Register::Scope::Program) shared[place.number] = program[place.number];
-  });
-  return shared;
-}
 
 const Program& program_named(const OpTape& tape, const std::string& name) {
   const auto found = tape.programs.find(name);
@@ -46,15 +13,6 @@ const Program& program_named(const OpTape& tape, const std::string& name) {
     throw BadInput(tape.model_type + ": its tape does not say how it does that (" + name + ")");
   }
   return found->second;
-}
-
-/// What names the module of a parameter: "mlp.gate_proj" of "mlp.gate_proj.weight". One that is
-/// called otherwise is taken for a module by itself.
-std::string module_of(const std::string& path) {
-  for (const std::string_view suffix : {".weight", ".bias"}) {
-    if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
-  }
-  return path;
 }
 
 bool uses(const Program& program, std::string_view op, const std::string& parameter) {
@@ -70,20 +28,19 @@ bool uses(const Program& program, std::string_view op, const std::string& parame
                                          [&](const auto& layer) { return in(layer.second); });
 }
 
-/// The tokens are the first of what a program is given.
-bool embeds_tokens(const Instruction& instruction) {
-  if (instruction.name != "embedding.default" || instruction.args.size() < 2) return false;
-  const Operand& tokens = instruction.args[1];
-  return tokens.kind == Operand::Kind::Register &&
-         tokens.tensor.scope == Register::Scope::Program && tokens.tensor.number == 0;
-}
-
 }  // namespace
 
 TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config,
                  const ModelSettings& settings)
     : CausalLm(context, config, settings), tape_(tape), keys_(*config.source, tape) {
   build();
+}
+
+std::string TapedLm::module_of(const std::string& path) {
+  for (const std::string_view suffix : {".weight", ".bias"}) {
+    if (path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
+  }
+  return path;
 }
 
 const std::string& TapedLm::kind_of(std::int64_t layer) const {
@@ -99,10 +56,17 @@ void TapedLm::build() {
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
-  const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
+  // A model made from its config has a head of its own until it is tied, which leaves a free
+  // segment behind. One to generate with comes from a file, and never has it.
+  const bool from_file = config_.tied_head && !settings_.training && !context_.meta;
   std::vector<std::pair<std::string, Tensor>> bound;
   Frame frame{own, none, none, {}, sizes, &bound};
-  run(program, program.main, frame);
+  {
+    const Setting meta(context_.meta, context_.meta || from_file);
+    const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
+    run(program, program.main, frame);
+  }
+  if (from_file) materialize(bound);
   const std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
   const auto take = [&](const std::vector<NamedTensor>& all, const std::string& prefix,
                         std::optional<std::int64_t> layer) {
@@ -141,6 +105,19 @@ void TapedLm::build() {
   take(tape_.behind, "", std::nullopt);
 }
 
+int TapedLm::layer_of(const std::string& path) const {
+  const std::string prefix = tape_.layers_path + ".";
+  return path.starts_with(prefix) ? std::stoi(path.substr(prefix.size())) : kNoLayer;
+}
+
+void TapedLm::materialize(std::vector<std::pair<std::string, Tensor>>& bound) const {
+  for (auto& [path, tensor] : bound) {
+    const LayerScope acts(context_, layer_of(path));
+    tensor = empty(context_, tensor.sizes(), tensor.type(), Category::Parameters);
+    tensor.impl()->requires_grad = is_floating(tensor.type());
+  }
+}
+
 std::vector<CausalLm::NamedModule> TapedLm::named_modules() {
   std::vector<NamedModule> all;
   for (Module& module : modules_) {
@@ -166,212 +143,49 @@ void TapedLm::tie_weights() {
   }
 }
 
-Tensor& TapedLm::at(const Register& place, const Frame& frame) {
-  switch (place.scope) {
-    case Register::Scope::Layer:
-      return frame.layer.at(place.number);
-    case Register::Scope::Carried:
-      return frame.carried.at(place.number);
-    default:
-      return frame.program.at(place.number);
-  }
-}
-
-aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const {
-  switch (operand.kind) {
-    case Operand::Kind::None:
-      return {};
-    case Operand::Kind::Register: {
-      const Tensor& tensor = at(operand.tensor, frame);
-      if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
-      return tensor;
-    }
-    case Operand::Kind::Parameter: {
-      const bool of_layer = operand.path.starts_with('.');
-      const auto found = tensors_.find(of_layer ? frame.prefix + operand.path : operand.path);
-      if (found == tensors_.end()) throw BadInput("tape: no parameter '" + operand.path + "'");
-      return *found->second;
-    }
-    case Operand::Kind::Size:
-      return operand.size.value(frame.sizes);
-    case Operand::Kind::Real:
-      return operand.real;
-    case Operand::Kind::Bool:
-      return operand.flag;
-    case Operand::Kind::Type:
-      return operand.type;
-    case Operand::Kind::ModelType:
-      return settings_.type;
-    case Operand::Kind::AutocastType:
-      return context_.autocast.state().value_or(settings_.type);
-    case Operand::Kind::List:
-      break;
-  }
-  std::vector<aten::Value> list;
-  for (const Operand& each : operand.list) list.push_back(value_of(each, frame));
-  return list;
-}
-
-const Linear* TapedLm::linear_of(const Instruction& instruction, const Frame& frame) const {
-  if (instruction.name != "linear.default") return nullptr;
-  const Operand& weight = instruction.args[1];
-  if (weight.kind != Operand::Kind::Parameter) return nullptr;
-  const std::string path = weight.path.starts_with('.') ? frame.prefix + weight.path : weight.path;
-  return std::get_if<Linear>(&by_path_.at(module_of(path))->module);
-}
-
-void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
-  if (instruction.op == nullptr) {
-    throw BadInput(tape_.model_type + ": torch's " + instruction.name +
-                   " is not predicted yet; vramfit model runs it");
-  }
-  aten::Results results;
-  if (const Linear* linear = linear_of(instruction, frame)) {
-    results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
-  } else {
-    std::vector<aten::Value> args;
-    args.reserve(instruction.args.size());
-    for (const Operand& each : instruction.args) args.push_back(value_of(each, frame));
-    try {
-      results = instruction.op(aten::Call(context_, args));
-    } catch (const BadInput& refusal) {
-      throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
+ScalarType TapedLm::type() const {
+  for (const Module& each : modules_) {
+    if (const auto* embedding = std::get_if<Embedding>(&each.module)) {
+      return embedding->weight.type();
     }
   }
-  // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && embeds_tokens(instruction)) {
-    results.at(0).impl()->requires_grad = true;
-  }
-  for (std::size_t i = 0; i < instruction.results.size(); ++i) {
-    if (instruction.results[i].scope == Register::Scope::None) continue;
-    at(instruction.results[i], frame) = std::move(results.at(i));
-  }
+  return settings_.type;
 }
 
-void TapedLm::run(const Program& program, const Body& body, Frame& frame) const {
-  std::optional<AutocastScope> off;
-  for (const Instruction& each : body) {
-    switch (each.kind) {
-      case Instruction::Kind::Op:
-        execute(each, frame);
-        break;
-      case Instruction::Kind::Free:
-        for (const Operand& operand : each.args) at(operand.tensor, frame).reset();
-        break;
-      case Instruction::Kind::Parameter: {
-        Tensor made = at(each.args[0].tensor, frame).detach();
-        made.impl()->requires_grad = is_floating(made.type());
-        at(each.results[0], frame) = std::move(made);
-        break;
-      }
-      case Instruction::Kind::Bind:
-        if (Storage& memory = *at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
-          if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
-        }
-        frame.bound->emplace_back(each.args[1].path.starts_with('.')
-                                      ? frame.prefix + each.args[1].path
-                                      : each.args[1].path,
-                                  std::move(at(each.args[0].tensor, frame)));
-        break;
-      case Instruction::Kind::Layers:
-        run_layers(program, each, frame);
-        break;
-      case Instruction::Kind::Give: {
-        Registers given;
-        for (const Operand& operand : each.args) {
-          given.push_back(std::move(at(operand.tensor, frame)));
-        }
-        frame.carried = std::move(given);
-        break;
-      }
-      case Instruction::Kind::Autocast:
-        if (each.args[0].flag) {
-          off.reset();
-        } else {
-          off.emplace(context_.autocast, std::nullopt);
-        }
-        break;
-      case Instruction::Kind::Given:
-      case Instruction::Kind::Return:
-        break;
-    }
+bool TapedLm::is_beyond_window(std::int64_t keys) const {
+  if (keys_.has("use_sliding_window") && keys_("use_sliding_window") == 0) return false;
+  for (const char* key : {"sliding_window", "attention_chunk_size"}) {
+    const std::int64_t window = keys_.has(key) ? keys_(key) : 0;
+    if (window == 0 || keys < window) continue;
+    const auto& known = tape_.windows;
+    if (std::find(known.begin(), known.end(), key) != known.end()) return true;
+    throw BadInput(std::string(key) + ": " + tape_.model_type + " was recorded without one, and " +
+                   std::to_string(keys) + " tokens are beyond it; vramfit model runs it");
   }
+  return false;
 }
 
-void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
-  const Body& body = program.layers.at(kind_of(layer));
-  Registers own(registers_in(body, Register::Scope::Layer));
-  frame.carried.resize(
-      std::max(frame.carried.size(), registers_in(body, Register::Scope::Carried)));
-  Frame inner{frame.program, own, frame.carried, prefix_of(layer), frame.sizes, frame.bound};
-  run(program, body, inner);
-}
-
-void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
-  Registers carried;
-  for (const Operand& operand : layers.args) carried.push_back(at(operand.tensor, frame));
-  Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound};
-  const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
-  for (std::int64_t i = 0; i < config_.layers; ++i) {
-    const LayerScope acts(context_, static_cast<int>(i));
-    if (!checkpoints) {
-      run_layer(program, i, inner);
-      continue;
-    }
-    const auto forward =
-        [this, &program, i, sizes = frame.sizes,
-         shared = shared_with(program.layers.at(kind_of(i)), frame.program)](const Tensor& input) {
-          Registers all = shared;
-          Registers none;
-          Registers handed{input};
-          Frame own{all, none, handed, {}, sizes, nullptr};
-          run_layer(program, i, own);
-          return std::move(handed.front());
-        };
-    const Tensor hidden = std::move(carried.front());
-    carried = {settings_.checkpoint == GradientCheckpointing::Full
-                   ? checkpoint(context_, forward, hidden)
-                   : reentrant_checkpoint(context_, forward, hidden)};
-  }
-  carried.resize(std::max(carried.size(), layers.results.size()));
-  for (std::size_t i = 0; i < layers.results.size(); ++i) {
-    if (layers.results[i].scope == Register::Scope::None) continue;
-    at(layers.results[i], frame) = std::move(carried[i]);
-  }
-}
-
-// A program that a tape leaves out is as the first. Eager attention is recorded in 16 bits alone.
-const Program& TapedLm::forward_program() const {
+// A program that a tape leaves out is as its task's plain one.
+const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, bool padded) const {
   const bool eager = settings_.attention == AttentionKind::Eager && tape_.attention != "eager";
   const bool cast = context_.autocast.enabled();
-  const bool wide = settings_.type == ScalarType::Float;
+  const bool wide = type() == ScalarType::Float;
   if (eager && (cast || wide)) {
     throw BadInput("attention: eager in fp32 or under autocast is not predicted of " +
                    tape_.model_type + " yet; vramfit model runs it");
   }
-  std::string name = "train";
+  std::string name = task;
   if (eager) name += " eager";
   if (wide) name += " fp32";
   if (cast) name += " autocast";
+  if (padded) name += " padded";
+  if (is_beyond_window(keys)) name += " beyond";
   const auto own = tape_.programs.find(name);
-  return own != tape_.programs.end() ? own->second : program_named(tape_, "train");
-}
-
-// Where a window hides something, transformers makes masks for sdpa that it does without otherwise.
-void TapedLm::require_recorded(std::int64_t seq) const {
-  if (settings_.attention == AttentionKind::Eager || tape_.attention == "eager") return;
-  const bool slides = !keys_.has("use_sliding_window") || keys_("use_sliding_window") != 0;
-  if (!slides || !keys_.has("sliding_window")) return;
-  const std::int64_t window = keys_("sliding_window");
-  if (window == 0 || seq < window) return;
-  throw BadInput("seq: " + std::to_string(seq) + "; " + tape_.model_type +
-                 " was recorded below its window of " + std::to_string(window) +
-                 " tokens; vramfit model runs it");
+  return own != tape_.programs.end() ? own->second : program_named(tape_, task);
 }
 
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
-  require_recorded(ids.size(1));
-  const Program& program = forward_program();
+  const Program& program = program_of("train", ids.size(1), false);
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;
   const Symbols sizes = [this, batch = ids.size(0), seq = ids.size(1)](const std::string& name) {
@@ -391,8 +205,34 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
   return output;
 }
 
-Tensor TapedLm::forward(const Tensor&, const StepInputs&) const {
-  throw BadInput(tape_.model_type + ": generation is not predicted yet; vramfit model runs it");
+// The one for padding is always named.
+int TapedLm::special_tokens() const {
+  return 1 + (keys_.names("bos_token_id") ? 1 : 0) + (keys_.names("eos_token_id") ? 1 : 0);
+}
+
+// A static one is refused before (options.cpp).
+std::unique_ptr<GenerationCache> TapedLm::make_cache(bool, std::int64_t) const {
+  auto cache = std::make_unique<Cache>();
+  cache->layers.assign(static_cast<std::size_t>(config_.layers),
+                       std::vector<Tensor>(tape_.states.size()));
+  return cache;
+}
+
+Tensor TapedLm::forward(const Tensor& ids, const StepInputs& step) const {
+  auto& cache = static_cast<Cache&>(*step.cache);
+  const std::int64_t past = cache.tokens();
+  const std::int64_t added = ids.size(1);
+  const Program& program = program_of(past == 0 ? "prefill" : "decode", past + added, step.padded);
+  Registers own(registers_in(program.main, Register::Scope::Program));
+  Registers none;
+  const Symbols sizes = [this, &ids, past](const std::string& name) {
+    return name == "B" ? ids.size(0) : name == "S" ? ids.size(1) : name == "P" ? past : keys_(name);
+  };
+  Frame frame{own, none, none, {}, sizes, nullptr, &step, nullptr};
+  own.at(0) = ids;
+  run(program, program.main, frame);
+  cache.advance(added);
+  return std::move(at(program.main.back().args.at(0).tensor, frame));
 }
 
 }  // namespace vramfit::pytorch

@@ -20,6 +20,9 @@ class TapedLm final : public CausalLm {
           const ModelSettings& settings);
 
   Output forward(const Tensor& ids, bool with_labels) const override;
+  int special_tokens() const override;
+  std::unique_ptr<GenerationCache> make_cache(bool is_static,
+                                              std::int64_t most_tokens) const override;
   Tensor forward(const Tensor& ids, const StepInputs& step) const override;
   std::vector<NamedModule> named_modules() override;
   std::vector<Tensor*> buffers() override;
@@ -27,6 +30,9 @@ class TapedLm final : public CausalLm {
 
  private:
   using Registers = std::vector<Tensor>;
+  struct Cache final : GenerationCache {
+    std::vector<Registers> layers;  ///< what is kept of each
+  };
   /// What runs: a program, or a layer of it.
   struct Frame {
     Registers& program;
@@ -35,17 +41,28 @@ class TapedLm final : public CausalLm {
     std::string prefix;  ///< of the layer's parameters
     const Symbols& sizes;
     std::vector<std::pair<std::string, Tensor>>* bound;  ///< what becomes the model's
+    const StepInputs* step = nullptr;                    ///< of generate()
+    Registers* state = nullptr;                          ///< what its cache holds of the layer
   };
 
+  /// What names the module of a parameter: "mlp.gate_proj" of "mlp.gate_proj.weight". One that is
+  /// called otherwise is taken for a module by itself.
+  static std::string module_of(const std::string& path);
   void build();
+  void materialize(std::vector<std::pair<std::string, Tensor>>& bound) const;
   void run(const Program& program, const Body& body, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
-  /// Throws BadInput where such sequences run other code.
-  void require_recorded(std::int64_t seq) const;
-  /// Of a forward with labels, as this run's types and attention have it.
-  const Program& forward_program() const;
+  /// Of what it computes with: PEFT makes fp32 of the weights beside quantised ones.
+  ScalarType type() const;
+  /// Whether a window hides something of so many keys, which other masks are made for. Throws
+  /// BadInput where it was not recorded.
+  bool is_beyond_window(std::int64_t keys) const;
+  /// Of a task ("train", "prefill", "decode") as this run's types, attention and lengths have it.
+  const Program& program_of(const std::string& task, std::int64_t keys, bool padded) const;
   void execute(const Instruction& instruction, Frame& frame) const;
+  Tensor input(const std::string& name, const Frame& frame) const;
+  void resize_state(const Instruction& instruction, Frame& frame) const;
   static Tensor& at(const Register& place, const Frame& frame);
   void bind(const std::string& path, const Tensor& tensor);
   aten::Value value_of(const Operand& operand, const Frame& frame) const;
@@ -53,6 +70,7 @@ class TapedLm final : public CausalLm {
   const Linear* linear_of(const Instruction& instruction, const Frame& frame) const;
   const std::string& kind_of(std::int64_t layer) const;
   std::string prefix_of(std::int64_t layer) const;
+  int layer_of(const std::string& path) const;  ///< kNoLayer: of none
 
   const OpTape& tape_;
   ConfigKeys keys_;

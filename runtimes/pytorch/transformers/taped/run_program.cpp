@@ -1,0 +1,250 @@
+// How a TapedLm does what its tape says, instruction by instruction.
+#include <algorithm>
+
+#include "model/errors.h"
+#include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
+#include "runtimes/pytorch/torch/tensor/checkpoint.h"
+#include "runtimes/pytorch/transformers/taped/taped_lm.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// The program's registers that a layer is called with, which recomputing it needs again.
+std::vector<Tensor> shared_with(const Body& layer, const std::vector<Tensor>& program) {
+  std::vector<Tensor> shared(program.size());
+  each_register(layer, [&](const Register& place) {
+    if (place.scope == Register::Scope::Program) shared[place.number] = program[place.number];
+  });
+  return shared;
+}
+
+/// The tokens are the first of what a program is given.
+bool embeds_tokens(const Instruction& instruction) {
+  if (instruction.name != "embedding.default" || instruction.args.size() < 2) return false;
+  const Operand& tokens = instruction.args[1];
+  return tokens.kind == Operand::Kind::Register &&
+         tokens.tensor.scope == Register::Scope::Program && tokens.tensor.number == 0;
+}
+
+/// Of other sizes, in memory that is as it was: what so many tokens more would have left, until a
+/// forward makes it anew.
+Tensor resized(const Tensor& tensor, const Dims& sizes) {
+  if (tensor.sizes() == sizes) return tensor;
+  return Tensor(Ref<TensorImpl>(
+      new TensorImpl(tensor.impl()->storage, sizes, contiguous_strides(sizes), tensor.type())));
+}
+
+}  // namespace
+
+Tensor& TapedLm::at(const Register& place, const Frame& frame) {
+  switch (place.scope) {
+    case Register::Scope::Layer:
+      return frame.layer.at(place.number);
+    case Register::Scope::Carried:
+      return frame.carried.at(place.number);
+    case Register::Scope::State:
+      if (frame.state == nullptr) throw BadInput("tape: nothing is kept there");
+      return frame.state->at(place.number);
+    default:
+      return frame.program.at(place.number);
+  }
+}
+
+aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const {
+  switch (operand.kind) {
+    case Operand::Kind::None:
+      return {};
+    case Operand::Kind::Register: {
+      const Tensor& tensor = at(operand.tensor, frame);
+      if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
+      return tensor;
+    }
+    case Operand::Kind::Parameter: {
+      const bool of_layer = operand.path.starts_with('.');
+      const auto found = tensors_.find(of_layer ? frame.prefix + operand.path : operand.path);
+      if (found == tensors_.end()) throw BadInput("tape: no parameter '" + operand.path + "'");
+      return *found->second;
+    }
+    case Operand::Kind::Size:
+      return operand.size.value(frame.sizes);
+    case Operand::Kind::Real:
+      return operand.real;
+    case Operand::Kind::Bool:
+      return operand.flag;
+    case Operand::Kind::Type:
+      return operand.type;
+    case Operand::Kind::ModelType:
+      return type();
+    case Operand::Kind::AutocastType:
+      return context_.autocast.state().value_or(type());
+    case Operand::Kind::List:
+      break;
+  }
+  std::vector<aten::Value> list;
+  for (const Operand& each : operand.list) list.push_back(value_of(each, frame));
+  return list;
+}
+
+const Linear* TapedLm::linear_of(const Instruction& instruction, const Frame& frame) const {
+  if (instruction.name != "linear.default") return nullptr;
+  const Operand& weight = instruction.args[1];
+  if (weight.kind != Operand::Kind::Parameter) return nullptr;
+  const std::string path = weight.path.starts_with('.') ? frame.prefix + weight.path : weight.path;
+  return std::get_if<Linear>(&by_path_.at(module_of(path))->module);
+}
+
+void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
+  if (instruction.op == nullptr) {
+    throw BadInput(tape_.model_type + ": torch's " + instruction.name +
+                   " is not predicted yet; vramfit model runs it");
+  }
+  aten::Results results;
+  if (const Linear* linear = linear_of(instruction, frame)) {
+    results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
+  } else {
+    std::vector<aten::Value> args;
+    args.reserve(instruction.args.size());
+    for (const Operand& each : instruction.args) args.push_back(value_of(each, frame));
+    try {
+      results = instruction.op(aten::Call(context_, args));
+    } catch (const BadInput& refusal) {
+      throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
+    }
+  }
+  // enable_input_require_grads, which PEFT needs under checkpointing.
+  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && embeds_tokens(instruction)) {
+    results.at(0).impl()->requires_grad = true;
+  }
+  for (std::size_t i = 0; i < instruction.results.size(); ++i) {
+    if (instruction.results[i].scope == Register::Scope::None) continue;
+    at(instruction.results[i], frame) = std::move(results.at(i));
+  }
+}
+
+/// Of `name`, what generate() passes.
+Tensor TapedLm::input(const std::string& name, const Frame& frame) const {
+  if (frame.step != nullptr && name == "attention_mask") return frame.step->attention_mask;
+  if (frame.step != nullptr && name == "position_ids") return frame.step->positions;
+  throw BadInput(tape_.model_type + ": its tape is given '" + name + "', which nothing makes");
+}
+
+/// What the layer finds of what was kept, as so many tokens would have left it.
+void TapedLm::resize_state(const Instruction& instruction, Frame& frame) const {
+  Tensor& state = at(instruction.args[0].tensor, frame);
+  Dims sizes;
+  for (const Operand& each : instruction.args[1].list) {
+    sizes.push_back(each.size.value(frame.sizes));
+  }
+  state = resized(state, sizes);
+}
+
+void TapedLm::run(const Program& program, const Body& body, Frame& frame) const {
+  std::optional<AutocastScope> off;
+  for (const Instruction& each : body) {
+    switch (each.kind) {
+      case Instruction::Kind::Op:
+        execute(each, frame);
+        break;
+      case Instruction::Kind::Free:
+        for (const Operand& operand : each.args) at(operand.tensor, frame).reset();
+        break;
+      case Instruction::Kind::Parameter: {
+        Tensor made = at(each.args[0].tensor, frame).detach();
+        made.impl()->requires_grad = is_floating(made.type());
+        at(each.results[0], frame) = std::move(made);
+        break;
+      }
+      case Instruction::Kind::Bind:
+        if (Storage& memory = *at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
+          if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
+        }
+        frame.bound->emplace_back(each.args[1].path.starts_with('.')
+                                      ? frame.prefix + each.args[1].path
+                                      : each.args[1].path,
+                                  std::move(at(each.args[0].tensor, frame)));
+        break;
+      case Instruction::Kind::Layers:
+        run_layers(program, each, frame);
+        break;
+      case Instruction::Kind::Give: {
+        Registers given;
+        for (const Operand& operand : each.args) {
+          given.push_back(std::move(at(operand.tensor, frame)));
+        }
+        frame.carried = std::move(given);
+        break;
+      }
+      case Instruction::Kind::Autocast:
+        if (each.args[0].flag) {
+          off.reset();
+        } else {
+          off.emplace(context_.autocast, std::nullopt);
+        }
+        break;
+      case Instruction::Kind::Input:
+        at(each.results[0], frame) = input(each.name, frame);
+        break;
+      case Instruction::Kind::State:
+        resize_state(each, frame);
+        break;
+      case Instruction::Kind::Keep: {
+        const Tensor& kept = at(each.args[1].tensor, frame);
+        kept.impl()->storage->relabel(Category::KvCache);
+        at(each.args[0].tensor, frame) = kept;
+        break;
+      }
+      case Instruction::Kind::Given:
+      case Instruction::Kind::Return:
+        break;
+    }
+  }
+}
+
+void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
+  const Body& body = program.layers.at(kind_of(layer));
+  Registers own(registers_in(body, Register::Scope::Layer));
+  frame.carried.resize(
+      std::max(frame.carried.size(), registers_in(body, Register::Scope::Carried)));
+  Frame inner{frame.program, own,         frame.carried, prefix_of(layer),
+              frame.sizes,   frame.bound, frame.step,    nullptr};
+  if (frame.step != nullptr) {
+    auto& cache = static_cast<Cache&>(*frame.step->cache);
+    inner.state = &cache.layers.at(static_cast<std::size_t>(layer));
+  }
+  run(program, body, inner);
+}
+
+void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
+  Registers carried;
+  for (const Operand& operand : layers.args) carried.push_back(at(operand.tensor, frame));
+  Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound, frame.step};
+  const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
+  for (std::int64_t i = 0; i < config_.layers; ++i) {
+    const LayerScope acts(context_, static_cast<int>(i));
+    if (!checkpoints) {
+      run_layer(program, i, inner);
+      continue;
+    }
+    const auto forward =
+        [this, &program, i, sizes = frame.sizes,
+         shared = shared_with(program.layers.at(kind_of(i)), frame.program)](const Tensor& input) {
+          Registers all = shared;
+          Registers none;
+          Registers handed{input};
+          Frame own{all, none, handed, {}, sizes, nullptr};
+          run_layer(program, i, own);
+          return std::move(handed.front());
+        };
+    const Tensor hidden = std::move(carried.front());
+    carried = {settings_.checkpoint == GradientCheckpointing::Full
+                   ? checkpoint(context_, forward, hidden)
+                   : reentrant_checkpoint(context_, forward, hidden)};
+  }
+  carried.resize(std::max(carried.size(), layers.results.size()));
+  for (std::size_t i = 0; i < layers.results.size(); ++i) {
+    if (layers.results[i].scope == Register::Scope::None) continue;
+    at(layers.results[i], frame) = std::move(carried[i]);
+  }
+}
+
+}  // namespace vramfit::pytorch

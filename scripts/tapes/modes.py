@@ -1,0 +1,52 @@
+"""In what ways a model is run: a tape has a program of each that is not as the plain one."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+
+
+@dataclass(frozen=True)
+class Mode:
+    """`beyond`: sequences that a sliding window does not span, for which other masks are made."""
+
+    dtype: torch.dtype = torch.bfloat16
+    autocast: torch.dtype | None = None
+    attention: str | None = None  # transformers' choice
+    padded: bool = False
+    beyond: bool = False
+
+    def name(self, task):
+        """As TapedLm asks for it."""
+        words = {
+            "eager": self.attention,
+            "fp32": self.dtype == torch.float32,
+            "autocast": self.autocast,
+            "padded": self.padded,
+            "beyond": self.beyond,
+        }
+        return " ".join([task, *(word for word, holds in words.items() if holds)])
+
+    def types(self):
+        """Words for the types that are the run's."""
+        return ({self.autocast: "A"} if self.autocast else {}) | {self.dtype: "T"}
+
+
+def training_modes(slides):
+    """Plain first. `slides`: whether there is a window."""
+    fp32, bf16 = torch.float32, torch.bfloat16
+    kinds = [(bf16, None, None), (fp32, None, None), (fp32, bf16, None), (bf16, bf16, None)]
+    kinds.append((bf16, None, "eager"))
+    return [Mode(*kind, beyond=beyond) for beyond in _either(slides) for kind in kinds]
+
+
+def generation_modes(slides):
+    kinds = [(torch.bfloat16, None), (torch.float32, None), (torch.bfloat16, "eager")]
+    return [
+        Mode(dtype, None, attention, padded, beyond)
+        for beyond, padded, (dtype, attention) in product(_either(slides), (False, True), kinds)
+    ]
+
+
+def _either(slides):
+    return (False, True) if slides else (False,)

@@ -159,6 +159,17 @@ Results clamped(const Call& call) {
   return {clamp(a, bounds(call))};
 }
 
+/// (self, min, max), tensors
+Results clamped_by_tensors(const Call& call) {
+  const Tensor a = call.tensor(0);
+  const Tensor least = call.tensor(1);
+  const Tensor most = call.tensor(2);
+  if (a.requires_grad() || (least.defined() && least.requires_grad()) || most.defined()) {
+    throw BadInput("clamp by tensors is not predicted with a gradient, or with a largest, yet");
+  }
+  return {empty_for({&a, &least}, result_type(a, least))};
+}
+
 Results clamped_in_place(const Call& call) {
   const Tensor a = call.tensor(0);
   clamp_(a, bounds(call));
@@ -193,6 +204,16 @@ Results clamped_below(const Call& call) { return {clamp(call.tensor(0), 1)}; }
 Results remainder(const Call& call) {
   const Tensor a = call.tensor(0);
   return is_floating(a.type()) ? Results{add_scalar(a)} : plain(call);
+}
+
+/// (abs, angle)
+Results polar_op(const Call& call) {
+  const Tensor length = call.tensor(0);
+  const Tensor angle = call.tensor(1);
+  if (length.requires_grad() || angle.requires_grad()) {
+    throw BadInput("a gradient of polar coordinates is not predicted yet");
+  }
+  return {empty_for({&length, &angle}, ScalarType::ComplexFloat)};
 }
 
 Results gelu_op(const Call& call) { return {gelu(call.tensor(0))}; }
@@ -266,9 +287,12 @@ constexpr NamedOp kElementwiseOps[] = {
     {"__or__.Tensor", plain},
     {"__and__.Tensor", plain},
     {"bitwise_not.default", plain},
+    {"bitwise_xor.Tensor", plain},
+    {"polar.default", polar_op},
     {"floor_divide.default", plain},
     {"clamp.default", clamped},
     {"clamp_.default", clamped_in_place},
+    {"clamp.Tensor", clamped_by_tensors},
     {"masked_fill.Scalar", masked},
     {"masked_fill_.Scalar", masked_in_place},
     {"where.self", chosen},

@@ -217,6 +217,10 @@ Results aliased(const Call& call) {
   return {view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; })};
 }
 
+Results as_complex(const Call& call) { return {view_as_complex(call.tensor(0))}; }
+
+Results as_real(const Call& call) { return {view_as_real(call.tensor(0))}; }
+
 Results detached(const Call& call) { return {call.tensor(0).detach()}; }
 
 /// The tensor itself.
@@ -252,6 +256,8 @@ constexpr NamedOp kViewOps[] = {
     {"repeat.default", repeated},
     {"repeat_interleave.self_int", interleaved},
     {"alias.default", aliased},
+    {"view_as_complex.default", as_complex},
+    {"view_as_real.default", as_real},
     {"detach.default", detached},
     {"lift_fresh.default", same},
     {"detach_.default", same},

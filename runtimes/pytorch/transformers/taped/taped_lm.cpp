@@ -20,6 +20,7 @@ void each_register(const Body& body, const See& see) {
   for (const Instruction& each : body) {
     for (const Register& place : each.results) see(place);
     for (const Operand& operand : each.args) look(operand);
+    each_register(each.body, see);
   }
 }
 
@@ -276,6 +277,9 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
       case Instruction::Kind::Layers:
         run_layers(program, each, frame);
         break;
+      case Instruction::Kind::Repeat:
+        repeat(program, each, frame);
+        break;
       case Instruction::Kind::Give: {
         Registers given;
         for (const Operand& operand : each.args) {
@@ -295,6 +299,29 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
       case Instruction::Kind::Return:
         break;
     }
+  }
+}
+
+void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& frame) const {
+  const auto number = [&](std::size_t i) { return loop.args[i].size.value(frame.sizes); };
+  const std::int64_t rounds = number(0);
+  const std::int64_t stride = number(1);
+  const std::int64_t first = number(2);
+  Registers& own = frame.prefix.empty() ? frame.program : frame.layer;
+  constexpr std::int64_t kMostRounds = 1'000'000;
+  if (rounds > kMostRounds) throw BadInput("tape: a loop of " + std::to_string(rounds) + " rounds");
+  if (rounds < 0) {
+    throw BadInput(tape_.model_type +
+                   ": was recorded with longer sequences; vramfit model runs it");
+  }
+  const auto count = static_cast<std::int64_t>(own.size());
+  if (stride < 1 || first < stride || first > count - stride) {
+    throw BadInput("tape: a loop makes what it has no place for");
+  }
+  const auto made = own.begin() + first;
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    run(program, loop.body, frame);
+    std::move(made, made + stride, made - stride);
   }
 }
 
@@ -361,12 +388,14 @@ const Program& TapedLm::forward_program() const {
 void TapedLm::require_recorded(std::int64_t seq) const {
   if (settings_.attention == AttentionKind::Eager || tape_.attention == "eager") return;
   const bool slides = !keys_.has("use_sliding_window") || keys_("use_sliding_window") != 0;
-  if (!slides || !keys_.has("sliding_window")) return;
-  const std::int64_t window = keys_("sliding_window");
-  if (window == 0 || seq < window) return;
-  throw BadInput("seq: " + std::to_string(seq) + "; " + tape_.model_type +
-                 " was recorded below its window of " + std::to_string(window) +
-                 " tokens; vramfit model runs it");
+  for (const char* key : {"sliding_window", "attention_chunk_size"}) {
+    if (!slides || !keys_.has(key)) continue;
+    const std::int64_t window = keys_(key);
+    if (window == 0 || seq < window) continue;
+    throw BadInput("seq: " + std::to_string(seq) + "; " + tape_.model_type +
+                   " was recorded below its window of " + std::to_string(window) +
+                   " tokens; vramfit model runs it");
+  }
 }
 
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {

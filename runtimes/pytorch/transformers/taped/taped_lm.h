@@ -39,6 +39,7 @@ class TapedLm final : public CausalLm {
 
   void build();
   void run(const Program& program, const Body& body, Frame& frame) const;
+  void repeat(const Program& program, const Instruction& loop, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
   /// Throws BadInput where such sequences run other code.

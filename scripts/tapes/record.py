@@ -8,8 +8,10 @@ import torch
 import transformers
 from flags import flag_lines
 from fold import fold
+from held import held_lines
 from kinds import cycles_of, rule_of
-from points import COUNT, config_at, inputs_at, symbols
+from points import COUNT, HeadsAre, config_at, inputs_at, symbols
+from roll import rolled
 from solve import Solver, merged
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -70,10 +72,11 @@ def _layer_class(config):
 
 def layers_of(model):
     """The path of its list of layers, and the list."""
-    for path, module in model.named_modules():
-        of_layers = isinstance(module, torch.nn.ModuleList)
-        if of_layers and len(module) == model.config.num_hidden_layers:
-            return path, module
+    for key in "num_hidden_layers", "num_layers":
+        for path, module in model.named_modules():
+            of_layers = isinstance(module, torch.nn.ModuleList)
+            if of_layers and len(module) == getattr(model.config, key, 0):
+                return path, module
     raise ValueError("no list of layers")
 
 
@@ -97,8 +100,8 @@ def trained(model, batch, seq, autocast):
     return tracer.trace
 
 
-def _config(kind, point, tied, head_dim):
-    config = AutoConfig.for_model(**config_at(kind, point, _LAYERS, head_dim))
+def _config(kind, point, tied, heads_are):
+    config = AutoConfig.for_model(**config_at(kind, point, _LAYERS, heads_are))
     config.use_cache = False
     config.tie_word_embeddings = tied
     return config
@@ -109,23 +112,26 @@ def _types(dtype, autocast):
 
 
 def record(kind):
-    """A tape's text. Heads have a dimension of their own where the type's code allows it."""
+    """A tape's text. Heads have a dimension of their own where the type's code allows it, and are
+    powers of two in number where others run more code."""
     gc.disable()
-    try:
-        return _recorded(kind, True)
-    except Exception:  # whatever it is that a model makes of such a config
-        return _recorded(kind, False)
+    for how in HeadsAre:
+        try:
+            return _recorded(kind, how)
+        except Exception as error:  # whatever it is that a model makes of such a config
+            last = error
+    raise last
 
 
-def _recorded(kind, head_dim):
+def _recorded(kind, heads_are):
     points, programs = [], {"init": [], "init tied": []}
     for point in range(COUNT):
-        batch, seq = inputs_at(point)
+        batch, seq = inputs_at(point, heads_are)
         models = {}
-        _, tied = built(_config(kind, point, True, head_dim), torch.bfloat16, None)
+        _, tied = built(_config(kind, point, True, heads_are), torch.bfloat16, None)
         programs["init tied"].append(fold(tied, "layers", {torch.bfloat16: "T"}))
         for name, (dtype, autocast, attention) in _MODES.items():
-            config = _config(kind, point, False, head_dim)
+            config = _config(kind, point, False, heads_are)
             if attention is not None and attention == models.get("usual"):
                 continue
             if (dtype, attention) not in models:
@@ -146,8 +152,10 @@ def _recorded(kind, head_dim):
     names, bodies = _kinds(solved)
     lines = ["vramfit tape 1", f"model_type {kind}"]
     lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
-    lines += [f"layers num_hidden_layers {path}", rule_of(names, config)]
-    lines += [*cycles_of(kind), f"attention {usual}", *flag_lines(config)]
+    rule = rule_of(names, config)
+    lines += [f"layers num_hidden_layers {path}", rule]
+    lines += [*cycles_of(kind, rule), f"attention {usual}", *flag_lines(config)]
+    lines += held_lines(points, config, rule, heads_are)
     aliases = type(config).attribute_map.items()
     lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
     lines += _defaults(kind, points) + _lora_targets(kind)
@@ -175,9 +183,16 @@ def _programs(solved, bodies):
 def _solved(folded, solver):
     """The program's lines, and those of each layer."""
     layers = [
-        merged([each.layers[i] for each in folded], solver) for i in range(len(folded[0].layers))
+        _merged([each.layers[i] for each in folded], "$", solver)
+        for i in range(len(folded[0].layers))
     ]
-    return merged([each.main for each in folded], solver), layers
+    return _merged([each.main for each in folded], "%", solver), layers
+
+
+def _merged(programs, sign, solver):
+    if len({len(lines) for lines in programs}) > 1:
+        programs = [rolled(lines, sign) for lines in programs]
+    return merged(programs, solver)
 
 
 def _kinds(solved):

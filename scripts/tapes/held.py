@@ -31,6 +31,9 @@ def held_lines(points, config, rule, heads_are):
             lines.append(f"holds {name} {known[values]}")
         known.setdefault(values, name)
     for key, value in sorted(config.to_dict().items()):
+        is_none = type(value) is int and value == 0 and key not in told | _OF_NO_SIZE
+        if is_none and not key.endswith(("token_id", "index")):
+            lines.append(f"holds {key} 0")
         if isinstance(value, float) and key.endswith(_FRACTIONS):
             lines.append(f"holds {key} {value!r}")
     rope = config.to_dict().get("rope_parameters") or {}

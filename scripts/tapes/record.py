@@ -142,6 +142,7 @@ def _recorded(kind, heads_are):
             path = layers_of(model)[0]
             if name == "train":
                 points.append(symbols(config, batch, seq))
+                frozen = {at for at, each in model.named_parameters() if not each.requires_grad}
                 programs["init"].append(fold(init, "layers", {dtype: "T"}))
             trace = trained(model, batch, seq, autocast)
             folded = fold(trace, path, _types(dtype, autocast))
@@ -159,7 +160,7 @@ def _recorded(kind, heads_are):
     aliases = type(config).attribute_map.items()
     lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
     lines += _defaults(kind, points) + _lora_targets(kind)
-    lines += _parameters(model, path, names)
+    lines += _parameters(model, path, names, frozen)
     lines += _programs(solved, bodies)
     return "\n".join(lines) + "\n"
 
@@ -271,7 +272,7 @@ def _lora_targets(kind):
     return [" ".join(["lora_targets", *named])] if named else []
 
 
-def _parameters(model, layers_path, names):
+def _parameters(model, layers_path, names, frozen):
     """Of each kind's first layer, and those beside the layers, in the order of their names."""
     before, behind, layers = [], [], {}
     buffers = {path for path, _ in model.named_buffers()}
@@ -280,7 +281,7 @@ def _parameters(model, layers_path, names):
         *model.named_parameters(remove_duplicate=False),
         *model.named_buffers(),
     ]:
-        word = "buffer" if path in buffers else "parameter"
+        word = "buffer" if path in buffers else "frozen" if path in frozen else "parameter"
         tied = f" tied {seen[id(tensor)]}" if id(tensor) in seen else ""
         if not tied and path in _tied_of(model):
             tied = f" tied {_tied_of(model)[path]}"

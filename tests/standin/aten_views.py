@@ -156,6 +156,7 @@ VIEWS = {
     "squeeze.default": [one],
     "squeeze.dim": [along],
     "expand.default": [expanded],
+    "broadcast_to.default": [expanded],
     "expand_as.default": [expanded_as],
     "broadcast_tensors.default": [lambda draw: [binary(draw)]],
     "slice.Tensor": [sliced],

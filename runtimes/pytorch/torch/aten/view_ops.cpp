@@ -240,6 +240,7 @@ constexpr NamedOp kViewOps[] = {
     {"squeeze.dim", squeezed},
     {"expand.default", expanded},
     {"expand_as.default", expanded_as},
+    {"broadcast_to.default", expanded},
     {"broadcast_tensors.default", broadcast_all},
     {"slice.Tensor", sliced},
     {"select.int", selected},

@@ -242,7 +242,7 @@ class Reader {
       } else if (first == "layer") {
         into = &tape_.of_layer[word(1)];
       } else {
-        NamedTensor named{word(1), first == "buffer", {}};
+        NamedTensor named{word(1), first != "parameter", {}};
         if (words_.size() > 3) named.tied_to = word(3);
         into->push_back(std::move(named));
       }

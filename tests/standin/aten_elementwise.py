@@ -161,7 +161,7 @@ ELEMENTWISE = {
         [unary],
     ),
     "dropout.default": [dropout],
-    "to.dtype": [cast],
+    "to.dtype": [cast, lambda draw: [*cast(draw), False, False, "torch.contiguous_format"]],
     "to.device": [moved],
     "to.dtype_layout": [laid_out],
     "type_as.default": [lambda draw: [draw.tensor(draw.sizes()), draw.tensor([2], BF16)]],

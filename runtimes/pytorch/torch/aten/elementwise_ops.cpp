@@ -2,6 +2,7 @@
 #include "runtimes/pytorch/torch/aten/ops.h"
 #include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/cast.h"
+#include "runtimes/pytorch/torch/ops/cast_contiguous.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/unary.h"
@@ -120,7 +121,13 @@ Results negated(const Call& call) {
 
 Results logical(const Call& call) { return {pointwise(call, ScalarType::Bool)}; }
 
-Results cast_to(const Call& call) { return {to(call.tensor(0), *call.type(1))}; }
+/// (self, dtype, non_blocking, copy, memory_format): a tape has torch.contiguous_format as true.
+Results cast_to(const Call& call) {
+  const Tensor a = call.tensor(0);
+  const ScalarType type = *call.type(1);
+  const bool contiguous = call.flag(4) || call.text(4) == "torch.contiguous_format";
+  return {contiguous ? to_contiguous(a, type) : to(a, type)};
+}
 
 Results cast_as(const Call& call) { return {to(call.tensor(0), call.tensor(1).type())}; }
 

@@ -198,7 +198,8 @@ Results made_contiguous(const Call& call) { return {contiguous(call.tensor(0))};
 /// (self, memory_format)
 Results cloned(const Call& call) {
   const Tensor a = call.tensor(0);
-  return {call.text(1) == "torch.contiguous_format" ? contiguous_copy(a) : clone(a)};
+  return {call.flag(1) || call.text(1) == "torch.contiguous_format" ? contiguous_copy(a)
+                                                                    : clone(a)};
 }
 
 /// (self, repeats)

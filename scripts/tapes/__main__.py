@@ -6,6 +6,7 @@ usage: vramfit run --gpu h200 -- python scripts/tapes OUT [TYPE…]
 Writes OUT/TYPE.tape for each type, and OUT/failed.jsonl: why there is none of the others.
 """
 
+import gc
 import json
 import os
 import signal
@@ -47,6 +48,7 @@ def _recorded(kind, out):
 def main(out, kinds):
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    gc.freeze()  # what is there already: collections of a type's process pass it over
     with (out / "failed.jsonl").open("w") as failed:
         for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
             why = _recorded(kind, out)

@@ -73,9 +73,11 @@ def _is_tensor(value):
 
 
 def _plain_word(value):
-    """Of what is of no tensor and no type; "_" of devices, layouts, formats and names."""
+    """Of what is of no tensor and no type; "_" of devices, layouts, other formats and names."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is torch.contiguous_format:
+        return "true"
     if isinstance(value, Host):
         return "0.0" if value.dtype.is_floating_point else 0
     if isinstance(value, int):

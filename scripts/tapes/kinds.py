@@ -1,7 +1,21 @@
 """How a config says which layer is of which kind."""
 
+from itertools import combinations
+
 from points import KINDS
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+_NO_LAYERS = (
+    "token_id",
+    "token_index",
+    "shared_experts",
+    "experts_per_tok",
+    "heads",
+    "experts",
+    "topk",
+    "moe_k",
+    "group",
+)
 
 
 def rule_of(names, config):
@@ -9,40 +23,82 @@ def rule_of(names, config):
     config.allow_global_per_layer_attribute_access = True
     if len(set(names)) == 1:
         return f"kinds {names[0]}"
-    for keys in ([each] for each in KINDS):
-        lists = [getattr(config, key, None) for key in keys]
-        if all(lists) and (rule := _by(keys, lists, names)):
+    lists = _lists(config, len(names))
+    counts = {
+        key: value
+        for key, value in sorted(config.to_dict().items())
+        if type(value) is int and 0 < value <= len(names) and not key.endswith(_NO_LAYERS)
+    }
+    rule = _by_lists(lists, names) or _by_count(counts, names) or _by_several(lists, counts, names)
+    if rule is None:
+        raise ValueError(f"layers are of kinds {''.join(names)}, and no key says which")
+    return rule
+
+
+def _by_lists(lists, names):
+    for key, values in lists.items():
+        if rule := _by([key], [values], names):
             return rule
-    lists = [(key, getattr(config, key)) for key in KINDS if getattr(config, key, None)]
-    if len(lists) > 1 and (rule := _by(*zip(*lists, strict=True), names)):
-        return rule
-    for key, value in sorted(config.to_dict().items()):
-        if key.endswith(("token_id", "index")):
-            continue
-        if type(value) is int and 0 < value < len(names):
-            first, rest = set(names[:value]), set(names[value:])
-            if len(first) == len(rest) == 1:
-                return f"kinds below {key} {names[0]} {names[-1]}"
-    for key, value in sorted(config.to_dict().items()):
-        if type(value) is int and 1 < value <= len(names):
-            told = {bool((place + 1) % value): name for place, name in enumerate(names)}
-            if names == [told[bool((place + 1) % value)] for place in range(len(names))]:
-                return f"kinds every {key} {told[True]} {told[False]}"
-    raise ValueError(f"layers are of kinds {''.join(names)}, and no key says which")
+    of_kinds = [(key, values) for key, values in lists.items() if key in KINDS]
+    return _by(*zip(*of_kinds, strict=True), names) if len(of_kinds) > 1 else None
 
 
-def cycles_of(kind):
+def _by_count(counts, names):
+    for key, value in counts.items():
+        if len(set(names[:value])) == len(set(names[value:])) == 1:
+            return f"kinds below {key} {names[0]} {names[-1]}"
+    for key, value in counts.items():
+        told = {bool((place + 1) % value): name for place, name in enumerate(names)}
+        if value > 1 and names == [told[bool((place + 1) % value)] for place in range(len(names))]:
+            return f"kinds every {key} {told[True]} {told[False]}"
+    return None
+
+
+def _by_several(lists, counts, names):
+    """`<KEY`: 1 of the first so many, else 0. `%KEY`: of each so-manieth."""
+    columns = list(lists.items())
+    for key, value in counts.items():
+        columns.append((f"<{key}", [str(int(place < value)) for place in range(len(names))]))
+        columns.append(
+            (f"%{key}", [str(int((place + 1) % value == 0)) for place in range(len(names))])
+        )
+    for count in 2, 3:
+        for some in combinations(columns, count):
+            if rule := _by(*zip(*some, strict=True), names):
+                return rule
+    return None
+
+
+def _lists(config, layers):
+    """Lists of an entry a layer, by their keys; those of kinds come first."""
+    named = {key: getattr(config, key, None) for key in KINDS}
+    named |= {key: value for key, value in sorted(config.to_dict().items()) if key not in named}
+    return {
+        key: [_word(each) for each in value]
+        for key, value in named.items()
+        if isinstance(value, (list, tuple))
+        and len(value) == layers
+        and all(isinstance(each, (str, int)) for each in value)
+    }
+
+
+def _word(value):
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def cycles_of(kind, rule):
     """Lines for lists of a config that its class makes where they are left out: how they repeat."""
     lines = []
     default = CONFIG_MAPPING[kind]()
     default.allow_global_per_layer_attribute_access = True
-    for key in KINDS:
+    used = rule.split()[2].split(",") if rule.startswith("kinds by") else []
+    for key in dict.fromkeys([*KINDS, *used]):
         values = getattr(default, key, None)
-        if not values:
+        if not isinstance(values, (list, tuple)) or not values:
             continue
         for period in range(1, len(values) // 2 + 1):
             if all(value == values[place % period] for place, value in enumerate(values)):
-                lines.append(" ".join(["cycle", key, *map(str, values[:period])]))
+                lines.append(" ".join(["cycle", key, *map(_word, values[:period])]))
                 break
     return lines
 

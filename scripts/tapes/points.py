@@ -2,24 +2,64 @@
 
 import json
 import sys
+from enum import Enum
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "breadth"))
 from flags import shipped_flags
 from small import small
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+
+class HeadsAre(Enum):
+    """How heads and the hidden size hang together."""
+
+    FREE = 1  # heads have a dimension of their own
+    PARTS = 2  # of the hidden size
+    POWERS = 3  # parts, and as many as a power of two
+    LONG = 4  # free, of sequences whose code goes by parts
+
+
+_PART = 64  # tokens that such code takes at a time
 # Heads, of keys and values, and their dimension; a hidden size that is no product of them.
-_HEADS = ((4, 2, 64, 320), (6, 3, 32, 240), (8, 2, 48, 448), (10, 5, 16, 280))
+_HEADS = ((4, 2, 64, 320), (6, 3, 32, 240), (8, 2, 48, 448), (10, 5, 16, 480))
+_POWERS = ((4, 2, 64, 0), (8, 2, 32, 0), (16, 4, 48, 0), (32, 16, 16, 0))
 _BATCH = ((2, 64), (3, 80), (5, 48), (7, 56))
+_LONG = ((2, 330), (3, 400), (5, 290), (7, 460))  # so that loops over 64 tokens each go round
 _SIZES = {
     "vocab_size": (1024, 1280, 1152, 1408),
+    "max_position_embeddings": (512, 576, 640, 704),
+    "max_seq_len": (512, 576, 640, 704),
     "intermediate_size": (512, 640, 1088, 704),
     "moe_intermediate_size": (192, 416, 352, 608),
     "shared_expert_intermediate_size": (544, 736, 832, 928),
+    "shared_intermediate_size": (544, 736, 832, 928),
+    "intermediate_size_mlp": (480, 672, 1120, 768),
+    "ffn_dim": (512, 640, 1088, 704),
+    "ffn_hidden_size": (512, 640, 1088, 704),
+    "expert_ffn_hidden_size": (192, 416, 352, 608),
     "num_experts": (8, 24, 16, 40),
     "num_local_experts": (8, 24, 16, 40),
     "n_routed_experts": (8, 24, 16, 40),
+    "moe_num_experts": (8, 24, 16, 40),
     "num_experts_per_tok": (2, 3, 4, 5),
+    "moe_topk": (2, 3, 4, 5),
+    "num_shared_experts": (1, 2, 3, 2),
+    "n_shared_experts": (1, 2, 3, 2),
+    "moe_num_shared_experts": (1, 2, 3, 2),
+    "zero_expert_num": (3, 5, 6, 7),
+    "n_group": (4, 2, 8, 10),
+    "topk_group": (2, 1, 3, 4),
+    "first_k_dense_replace": (1, 1, 1, 1),
+    "rotary_dim": (16, 24, 12, 8),
+    "v_head_dim": (48, 88, 64, 36),
+    "lru_width": (352, 288, 416, 480),
+    "linear_key_head_dim": (24, 56, 40, 72),
+    "linear_value_head_dim": (48, 88, 104, 80),
+    "linear_num_key_heads": (3, 2, 4, 6),
+    "linear_num_value_heads": (6, 10, 8, 18),
+    "linear_conv_kernel_dim": (3, 4, 5, 6),
+    "conv_L_cache": (3, 4, 5, 6),
 }
 _LATENT = {
     "q_lora_rank": (96, 112, 144, 176),
@@ -39,14 +79,18 @@ _LONGEST = 9  # layers after which kinds repeat
 COUNT = len(_HEADS)
 
 
-def config_at(kind, point, layers, head_dim=True, beyond=False):
-    """A config of that type, as its file. `head_dim`: with one of its own, which is not what the
-    others make. `beyond`: with a window that is shorter than the sequence."""
+def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
+    """A config of that type, as its file. `beyond`: with a window that is shorter than the
+    sequence."""
     config = small(kind)
-    heads, groups, dim, hidden = _HEADS[point]
+    powers = heads_are is HeadsAre.POWERS
+    heads, groups, dim, hidden = (_POWERS if powers else _HEADS)[point]
+    head_dim = heads_are in (HeadsAre.FREE, HeadsAre.LONG)
+    names = CONFIG_MAPPING[kind].attribute_map
     sizes = {
         "num_attention_heads": heads,
         "num_key_value_heads": groups,
+        "num_kv_heads": groups,
         "hidden_size": hidden if head_dim else heads * dim,
         **{key: values[point] for key, values in _SIZES.items()},
         **{key: values[beyond][point] for key, values in _WINDOWS.items()},
@@ -55,17 +99,41 @@ def config_at(kind, point, layers, head_dim=True, beyond=False):
         config.pop("head_dim", None)
         sizes |= {key: values[point] for key, values in _LATENT.items()}
         sizes["num_key_value_heads"] = heads
-    elif head_dim:
-        config["head_dim"] = dim
+    elif "head_dim" in config or (head_dim and _may_have(kind, "head_dim")):
+        config[names.get("head_dim", "head_dim")] = dim
+    sizes = {names.get(key, key): size for key, size in sizes.items()}
+    for key in _derived(kind, sizes):
+        config.pop(key, None)
     config |= {key: size for key, size in sizes.items() if type(config.get(key)) is int}
     config |= shipped_flags(kind)
-    _give_layers(config, layers)
+    _give_layers(config, layers, names.get("num_hidden_layers", "num_hidden_layers"))
     return _with_floats(json.loads(json.dumps(config)))  # a copy
 
 
-def _give_layers(config, layers):
-    """So many at least, and all kinds of them."""
-    usual = config.get("num_hidden_layers", 0)
+def _may_have(kind, key):
+    return not isinstance(getattr(CONFIG_MAPPING[kind], key, None), property)
+
+
+def _derived(kind, sizes):
+    """Whole numbers that the class makes of others, where a config leaves them out."""
+    usual = CONFIG_MAPPING[kind]().to_dict()
+    given = {key: size for key, size in sizes.items() if type(usual.get(key)) is int}
+    for more in (given, given.keys() & {"hidden_size", "n_embd", "d_model"}):
+        try:
+            made = CONFIG_MAPPING[kind](**{key: given[key] for key in more}).to_dict()
+        except Exception:  # whatever it is that a class makes of such sizes
+            continue
+        return [
+            key
+            for key, value in made.items()
+            if type(value) is int and key not in sizes and value != usual.get(key)
+        ]
+    return []
+
+
+def _give_layers(config, layers, count):
+    """So many at least, and all kinds of them; `count`: the key that says how many."""
+    usual = config.get(count, 0)
     periods = [
         value + 1
         for key, value in config.items()
@@ -81,8 +149,12 @@ def _give_layers(config, layers):
             config[key] = value[0]
         else:  # its class makes one of as many layers as there are
             del config[key]
+    config.pop("moe_layer_end_index", None)  # the last
+    if "attention_types" in config:  # the two kinds in turn
+        layers += layers % 2
+        config["attention_types"] = [[["global", "local"], layers // 2]]
     if usual:
-        config["num_hidden_layers"] = layers
+        config[count] = layers
 
 
 def _with_floats(value):
@@ -94,9 +166,9 @@ def _with_floats(value):
     return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
-def inputs_at(point):
+def inputs_at(point, heads_are):
     """A batch and a length."""
-    return _BATCH[point]
+    return (_LONG if heads_are is HeadsAre.LONG else _BATCH)[point]
 
 
 def windows_of(config):
@@ -113,4 +185,26 @@ def symbols(config, inputs):
         for key, value in config.to_dict().items()
         if type(value) is int and value > 0 and not key.endswith(("token_id", "index"))
     }
-    return {**named, **inputs}
+    named |= inputs
+    return {**named, **_rounded(named)}
+
+
+def _rounded(named):
+    """Sizes that code rounds up, and heads that have no key of their own, by what they are."""
+    more = {}
+    tokens = named.get("S", 1)
+    if tokens > _PART:
+        parts = -(-tokens // _PART)
+        more[f"((S+{_PART - 1})/{_PART})"] = parts
+        more[f"((S+{_PART - 1})/{_PART}*{_PART})"] = parts * _PART
+    if "head_dim" not in named and {"hidden_size", "num_attention_heads"} <= named.keys():
+        heads = named["hidden_size"] // named["num_attention_heads"]
+        more["(hidden_size/num_attention_heads)"] = heads
+    for key, value in named.items():
+        if key.endswith("chunk_size") and "S" in named:
+            more[f"((S+{key}-1)/{key})"] = -(-tokens // value)
+            more[f"((S+{key}-1)/{key}*{key})"] = -(-tokens // value) * value
+        if key.endswith("multiple_of") and "intermediate_size" in named:
+            wide = 2 * named["intermediate_size"] // 3
+            more[f"((2*intermediate_size/3+{key}-1)/{key}*{key})"] = -(-wide // value) * value
+    return more

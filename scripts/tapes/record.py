@@ -9,15 +9,18 @@ import transformers
 from flags import flag_lines
 from fold import fold
 from generation import generated
+from held import held_lines
 from kinds import cycles_of, rule_of
 from modes import Mode, generation_modes, training_modes
-from points import COUNT, config_at, windows_of, inputs_at, symbols
-from solve import Solver, merged
+from points import COUNT, HeadsAre, config_at, inputs_at, symbols, windows_of
+from roll import rolled
+from solve import NoSizeError, Solver, merged
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 _LAYERS = 3
-_TASKS = ("train", "prefill", "decode")
+_GENERATION = ("prefill", "decode")
+_TASKS = ("train", *_GENERATION)
 
 
 def built(config, dtype, attention):
@@ -64,10 +67,11 @@ def _layer_class(config):
 
 def layers_of(model):
     """The path of its list of layers, and the list."""
-    for path, module in model.named_modules():
-        of_layers = isinstance(module, torch.nn.ModuleList)
-        if of_layers and len(module) == model.config.num_hidden_layers:
-            return path, module
+    for key in "num_hidden_layers", "num_layers":
+        for path, module in model.named_modules():
+            of_layers = isinstance(module, torch.nn.ModuleList)
+            if of_layers and len(module) == getattr(model.config, key, 0):
+                return path, module
     raise ValueError("no list of layers")
 
 
@@ -90,21 +94,24 @@ def trained(model, batch, seq, autocast, boundaries):
 
 
 def record(kind):
-    """A tape's text. Heads have a dimension of their own where the type's code allows it."""
+    """A tape's text. Heads have a dimension of their own where the type's code allows it, and are
+    powers of two in number where others run more code."""
     gc.disable()
-    gc.freeze()  # what is there already need not be looked through again and again
-    try:
-        return _Recording(kind, True).text()
-    except Exception:  # whatever it is that a model makes of such a config
-        return _Recording(kind, False).text()
+    for how in HeadsAre:
+        try:
+            return _Recording(kind, how).text()
+        except Exception as error:  # whatever it is that a model makes of such a config
+            last = error
+    raise last
 
 
 class _Recording:
     """Of a type at all sizes."""
 
-    def __init__(self, kind, head_dim):
-        self._kind, self._head_dim = kind, head_dim
+    def __init__(self, kind, heads_are):
+        self._kind, self._heads_are = kind, heads_are
         self._programs, self._points = {}, {}  # of each program, at each size
+        self._without = None  # why there is no generation
         for point in range(COUNT):
             self._at(point)
 
@@ -114,35 +121,49 @@ class _Recording:
         slides = bool(windows_of(tied.config))
         del tied
         models = {}
-        modes = {"train": training_modes(slides), "generate": generation_modes(slides)}
-        for task, of_task in modes.items():
-            for mode in of_task:
-                key = (mode.dtype, mode.attention, mode.beyond)
-                if key not in models:
-                    config = self._config(point, beyond=mode.beyond)
-                    models[key] = built(config, mode.dtype, mode.attention)
-                model, init = models[key]
-                if mode == Mode() and task == "train":
-                    self._model, self._usual = model, model.config._attn_implementation
-                    self._add("init", point, model.config, init, mode)
-                if mode.attention != self._usual:
-                    self._run(model, task, mode, point)
-                    gc.collect()
+        for mode in training_modes(slides):
+            self._train(models, mode, point)
+        try:
+            for mode in generation_modes(slides):
+                if self._without is None and mode.attention != self._usual:
+                    self._generate(self._model_of(models, mode, point)[0], mode, point)
+        except Exception as error:  # whatever it is that a model does with such a cache
+            self._leave_generation(error)
 
-    def _run(self, model, task, mode, point):
-        batch, seq = inputs_at(point)
-        path, layers = layers_of(model)
-        boundaries = {f"{path}.{i}": each for i, each in enumerate(layers)}
-        if task == "train":
-            trace = trained(model, batch, seq, mode.autocast, {"": model} | boundaries)
-            self._add(mode.name(task), point, model.config, trace, mode)
+    def _leave_generation(self, error):
+        self._without = " ".join(str(error).split())[:200] or repr(error)
+        for name in [name for name in self._programs if name.startswith(_GENERATION)]:
+            del self._programs[name]
+
+    def _model_of(self, models, mode, point):
+        key = (mode.dtype, mode.attention, mode.beyond)
+        if key not in models:
+            config = self._config(point, beyond=mode.beyond)
+            models[key] = built(config, mode.dtype, mode.attention)
+        return models[key]
+
+    def _train(self, models, mode, point):
+        model, init = self._model_of(models, mode, point)
+        if mode == Mode():
+            self._model, self._usual = model, model.config._attn_implementation
+            self._frozen = {at for at, each in model.named_parameters() if not each.requires_grad}
+            self._add("init", point, model.config, init, mode)
+        if mode.attention == self._usual:
             return
-        traces = generated(model, batch, seq, mode.padded, boundaries)
-        for each, trace in traces.items():
-            self._add(mode.name(each), point, model.config, trace, mode)
+        batch, seq = inputs_at(point, self._heads_are)
+        trace = trained(model, batch, seq, mode.autocast, {"": model} | _boundaries(model))
+        self._add(mode.name("train"), point, model.config, trace, mode)
+        gc.collect()
+
+    def _generate(self, model, mode, point):
+        batch, seq = inputs_at(point, self._heads_are)
+        traces = generated(model, batch, seq, mode.padded, _boundaries(model))
+        for task, trace in traces.items():
+            self._add(mode.name(task), point, model.config, trace, mode)
+        gc.collect()
 
     def _add(self, name, point, config, trace, mode):
-        batch, seq = inputs_at(point)
+        batch, seq = inputs_at(point, self._heads_are)
         # In a token's forward, so many came before it.
         lengths = {"P": seq + 1} if name.startswith("decode") else {"S": seq}
         path = "layers" if name.startswith("init") else layers_of(self._model)[0]
@@ -150,35 +171,53 @@ class _Recording:
         self._points.setdefault(name, []).append(symbols(config, {"B": batch, **lengths}))
 
     def _config(self, point, tied=False, beyond=False):
-        own = config_at(self._kind, point, _LAYERS, self._head_dim, beyond)
+        own = config_at(self._kind, point, _LAYERS, self._heads_are, beyond)
         config = AutoConfig.for_model(**own)
         config.use_cache = False
         config.tie_word_embeddings = tied
         return config
 
-    def text(self):
+    def _solved(self):
         solvers, solved = {}, {}
-        for name, folded in self._programs.items():
+        for name, folded in list(self._programs.items()):
+            if name not in self._programs:
+                continue
             points = self._points[name]
-            key = repr(points)
-            if key not in solvers:
-                solvers[key] = Solver(points)
-            solved[name] = _solved(folded, solvers[key])
+            solver = solvers.setdefault(repr(points), None) or Solver(points)
+            solvers[repr(points)] = solver
+            try:
+                solved[name] = _solved(folded, solver)
+            except NoSizeError as error:
+                if not name.startswith(_GENERATION):
+                    raise
+                self._leave_generation(error)
+        return {name: each for name, each in solved.items() if name in self._programs}
+
+    def text(self):
+        solved = self._solved()
         names, bodies = _kinds(solved)
         kind, model = self._kind, self._model
         path = layers_of(model)[0]
         lines = ["vramfit tape 1", f"model_type {kind}"]
         lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
-        lines += [f"layers num_hidden_layers {path}", rule_of(names, model.config)]
-        lines += [*cycles_of(kind), f"attention {self._usual}", *flag_lines(model.config)]
+        rule = rule_of(names, model.config)
+        lines += [f"layers num_hidden_layers {path}", rule]
+        lines += [f"without generation: {self._without}"] if self._without else []
+        lines += [*cycles_of(kind, rule), f"attention {self._usual}", *flag_lines(model.config)]
+        lines += held_lines(self._points["train"], model.config, rule, self._heads_are)
         windows = windows_of(model.config)
         lines += [" ".join(["windows", *windows])] if windows else []
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
         lines += _defaults(kind, self._points["train"]) + _lora_targets(kind)
-        lines += _parameters(model, path, names)
+        lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)
         return "\n".join(lines) + "\n"
+
+
+def _boundaries(model):
+    path, layers = layers_of(model)
+    return {f"{path}.{i}": each for i, each in enumerate(layers)}
 
 
 def _programs(solved, bodies):
@@ -201,9 +240,16 @@ def _programs(solved, bodies):
 def _solved(folded, solver):
     """The program's lines, and those of each layer."""
     layers = [
-        merged([each.layers[i] for each in folded], solver) for i in range(len(folded[0].layers))
+        _merged([each.layers[i] for each in folded], "$", solver)
+        for i in range(len(folded[0].layers))
     ]
-    return merged([each.main for each in folded], solver), layers
+    return _merged([each.main for each in folded], "%", solver), layers
+
+
+def _merged(programs, sign, solver):
+    if len({len(lines) for lines in programs}) > 1:
+        programs = [rolled(lines, sign) for lines in programs]
+    return merged(programs, solver)
 
 
 def _kinds(solved):
@@ -285,7 +331,7 @@ def _lora_targets(kind):
     return [" ".join(["lora_targets", *named])] if named else []
 
 
-def _parameters(model, layers_path, names):
+def _parameters(model, layers_path, names, frozen):
     """Of each kind's first layer, and those beside the layers, in the order of their names."""
     before, behind, layers = [], [], {}
     buffers = {path for path, _ in model.named_buffers()}
@@ -294,7 +340,7 @@ def _parameters(model, layers_path, names):
         *model.named_parameters(remove_duplicate=False),
         *model.named_buffers(),
     ]:
-        word = "buffer" if path in buffers else "parameter"
+        word = "buffer" if path in buffers else "frozen" if path in frozen else "parameter"
         tied = f" tied {seen[id(tensor)]}" if id(tensor) in seen else ""
         if not tied and path in _tied_of(model):
             tied = f" tied {_tied_of(model)[path]}"

@@ -3,8 +3,8 @@
 import operator
 from itertools import combinations_with_replacement, product
 
-_FACTORS = (2, 3, 4)
-_SHIFTS = (-1, 1, -2, 2)
+_FACTORS = (2, 3, 4, 8)
+_SHIFTS = (-1, 1, -2, 2, -3, 3)
 _FRACTIONS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 
@@ -15,11 +15,14 @@ class Solver:
         """`points`: of each size that was traced, the symbols' values."""
         names = set.intersection(*(set(point) for point in points))
         values = {name: tuple(point[name] for point in points) for name in sorted(names)}
-        self._points = len(points)
         self._known = {}
-        varied = {name: each for name, each in values.items() if len(set(each)) > 1}
-        for text, each in _candidates(varied):
+        self._varied = {name: each for name, each in values.items() if len(set(each)) > 1}
+        for text, each in _candidates(self._varied):
             self._known.setdefault(each, text)
+        single = list(self._varied.items())
+        products = list(_products(single))
+        self._terms = [*single, *_with_numbers(single), *products]
+        self._terms += [*_with_numbers(products), *_sums(single, single)]
 
     def say(self, values):
         """An expression that is each of these at its point, or None."""
@@ -30,7 +33,27 @@ class Solver:
         if found is None and all(each < 0 for each in values):
             positive = self.say(-each for each in values)
             return f"0-{positive}" if positive else None
+        if found is None:
+            found = self._known[values] = self._composed(values)
         return found
+
+    def _composed(self, values):
+        """Of two that are known: a factor and the rest, or a term and the rest."""
+        for name, factor in self._varied.items():
+            rest = tuple(p // q for p, q in zip(values, factor, strict=True))
+            if _each(operator.mul, rest, factor) != values:
+                continue
+            said = str(rest[0]) if len(set(rest)) == 1 else self._known.get(rest) or self._sum(rest)
+            if said:
+                return f"{name}*({said})"
+        return self._sum(values)
+
+    def _sum(self, values):
+        for text, term in self._terms:
+            said = self._known.get(_each(operator.sub, values, term))
+            if said:
+                return f"{text}+{said}"
+        return None
 
 
 def _candidates(varied):
@@ -44,6 +67,7 @@ def _candidates(varied):
     yield from _shared(products, single)
     yield from _sums(products, [*single, *products])
     yield from _fractions(products)
+    yield from ((f"2*{a}", tuple(2 * p for p in x)) for a, x in _shared(products, single))
 
 
 def _with_numbers(terms):

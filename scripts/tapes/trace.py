@@ -100,6 +100,9 @@ class _Mode(SchemaCheckMode):
         self._tracer = tracer
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.einsum.default:  # whose words no tape has: as what it is made of
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
         return self._tracer.op(func, args, kwargs or {})
 
 
@@ -150,9 +153,14 @@ class Tracer:
         """A module takes it in: nn.Parameter(tensor) is another tensor of the same memory."""
         if parameter is None or not parameter.is_cuda or id(parameter) in self._known:
             return
-        made = self._by_memory[parameter.data_ptr()]
-        held = Held(made, self._register(parameter))
         events = self.trace.events
+        made = self._by_memory.get(parameter.data_ptr())
+        if made is None:  # by a function that asks no op of its own
+            made = Register(self._count)
+            self._count += 1
+            events.append(Op("fresh", [list(parameter.shape), parameter.dtype], [made]))
+            events.append(Free(made))
+        held = Held(made, self._register(parameter))
         freed = Free(made)  # what nn.Parameter(…) was given, before the module has it
         place = len(events) - 1 - events[::-1].index(freed) if freed in events else len(events)
         events.insert(place, held)

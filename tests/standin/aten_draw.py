@@ -3,6 +3,7 @@
 import random
 
 BF16, FP32, LONG, BOOL = "bfloat16", "float32", "int64", "bool"
+COMPLEX = "complex64"
 
 
 class Draw:

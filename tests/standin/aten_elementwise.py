@@ -1,6 +1,6 @@
 """Calls of elementwise ops."""
 
-from aten_draw import BF16, BOOL, FP32, LONG, binary, each
+from aten_draw import BF16, BOOL, COMPLEX, FP32, LONG, binary, each, plain
 
 
 def unary(draw):
@@ -117,10 +117,28 @@ def dropout(draw):
     return [draw.tensor(draw.sizes()), draw.random.choice([0.0, 0.1]), draw.maybe(0.8)]
 
 
+def complex_product(draw):
+    """Of what rotary embeddings turn, and by how much."""
+    sizes = draw.sizes(2)
+    turned = {**plain(draw, sizes, COMPLEX), "grad": True}
+    return [turned, plain(draw, draw.broadcast(sizes), COMPLEX)]
+
+
+def polar(draw):
+    sizes = draw.sizes()
+    return [plain(draw, sizes, FP32, grad=False), plain(draw, sizes, FP32, grad=False)]
+
+
+def clamped_by_tensor(draw):
+    sizes = draw.sizes()
+    return [draw.tensor(sizes, grad=False), draw.tensor(draw.broadcast(sizes), grad=False)]
+
+
 ELEMENTWISE = {
     "add.Tensor": [binary, mixed],
     "sub.Tensor": [binary, binary, integers_by_number],
-    "mul.Tensor": [binary, mixed],
+    "mul.Tensor": [binary, mixed, complex_product],
+    "polar.default": [polar],
     "multiply.Tensor": [binary],
     "div.Tensor": [binary, integers_by_number],
     "div.Tensor_mode": [lambda draw: [*pair_of(LONG)(draw), "floor"]],
@@ -143,7 +161,7 @@ ELEMENTWISE = {
         [unary],
     ),
     "dropout.default": [dropout],
-    "to.dtype": [cast],
+    "to.dtype": [cast, lambda draw: [*cast(draw), False, False, "torch.contiguous_format"]],
     "to.device": [moved],
     "to.dtype_layout": [laid_out],
     "type_as.default": [lambda draw: [draw.tensor(draw.sizes()), draw.tensor([2], BF16)]],
@@ -163,9 +181,11 @@ ELEMENTWISE = {
     "__or__.Tensor": [pair_of(BOOL, LONG)],
     "__and__.Tensor": [pair_of(BOOL, LONG)],
     "bitwise_not.default": [of_types(BOOL, LONG)],
+    "bitwise_xor.Tensor": [pair_of(BOOL, LONG)],
     "floor_divide.default": [pair_of(LONG, "int32"), integers_by_number],
     "clamp.default": [clamped],
     "clamp_.default": [clamped_in_place],
+    "clamp.Tensor": [clamped_by_tensor],
     "masked_fill.Scalar": [masked],
     "masked_fill_.Scalar": [masked_in_place],
     "where.self": [chosen],

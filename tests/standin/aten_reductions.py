@@ -1,6 +1,6 @@
 """Calls of reductions, scans and sorts, and of ops by an index."""
 
-from aten_draw import BF16, BOOL, FP32, LONG, each, some_index
+from aten_draw import BF16, BOOL, FP32, LONG, binary, each, some_index
 
 
 def reduced(draw):
@@ -99,6 +99,7 @@ REDUCTIONS = {
     "linalg_vector_norm.default": [norm],
     "isin.Tensor_Tensor": [isin],
     "is_nonzero.default": [lambda draw: [draw.tensor([1], BOOL)]],
+    "_has_compatible_shallow_copy_type.default": [binary],
     "item.default": [lambda draw: [draw.tensor([1], LONG)]],
     "cumsum.default": [scanned],
     "diff.default": [differences],

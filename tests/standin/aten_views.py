@@ -1,6 +1,6 @@
 """Calls of ops that look at tensors otherwise, put them together or make them."""
 
-from aten_draw import BF16, FP32, LONG, binary, each, plain
+from aten_draw import BF16, COMPLEX, FP32, LONG, binary, each, plain
 
 
 def one(draw):
@@ -133,7 +133,17 @@ def interleaved(draw):
     ]
 
 
+def pairs_of_floats(draw):
+    return [plain(draw, [*draw.sizes(1, 3), 2], FP32)]
+
+
+def complex_numbers(draw):
+    return [{**plain(draw, draw.sizes(1, 3), COMPLEX), "grad": True}]
+
+
 VIEWS = {
+    "view_as_complex.default": [pairs_of_floats],
+    "view_as_real.default": [complex_numbers],
     "view.default": [viewed],
     "reshape.default": [reshaped],
     "reshape_as.default": [lambda draw: [draw.tensor([4, 6]), draw.tensor([2, 12])]],
@@ -146,6 +156,7 @@ VIEWS = {
     "squeeze.default": [one],
     "squeeze.dim": [along],
     "expand.default": [expanded],
+    "broadcast_to.default": [expanded],
     "expand_as.default": [expanded_as],
     "broadcast_tensors.default": [lambda draw: [binary(draw)]],
     "slice.Tensor": [sliced],

@@ -34,6 +34,7 @@ ScalarType type_named(const std::string& name) {
       {"bfloat16", ScalarType::BFloat16}, {"int64", ScalarType::Long},
       {"int32", ScalarType::Int},         {"bool", ScalarType::Bool},
       {"uint8", ScalarType::Byte},        {"int8", ScalarType::Char},
+      {"complex64", ScalarType::ComplexFloat},
   };
   for (const auto& [known, type] : kTypes) {
     if (known == name) return type;

@@ -2,6 +2,7 @@
 #include "runtimes/pytorch/torch/aten/ops.h"
 #include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/cast.h"
+#include "runtimes/pytorch/torch/ops/cast_contiguous.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/unary.h"
@@ -120,7 +121,13 @@ Results negated(const Call& call) {
 
 Results logical(const Call& call) { return {pointwise(call, ScalarType::Bool)}; }
 
-Results cast_to(const Call& call) { return {to(call.tensor(0), *call.type(1))}; }
+/// (self, dtype, non_blocking, copy, memory_format): a tape has torch.contiguous_format as true.
+Results cast_to(const Call& call) {
+  const Tensor a = call.tensor(0);
+  const ScalarType type = *call.type(1);
+  const bool contiguous = call.flag(4) || call.text(4) == "torch.contiguous_format";
+  return {contiguous ? to_contiguous(a, type) : to(a, type)};
+}
 
 Results cast_as(const Call& call) { return {to(call.tensor(0), call.tensor(1).type())}; }
 
@@ -159,6 +166,17 @@ Results clamped(const Call& call) {
   return {clamp(a, bounds(call))};
 }
 
+/// (self, min, max), tensors
+Results clamped_by_tensors(const Call& call) {
+  const Tensor a = call.tensor(0);
+  const Tensor least = call.tensor(1);
+  const Tensor most = call.tensor(2);
+  if (a.requires_grad() || (least.defined() && least.requires_grad()) || most.defined()) {
+    throw BadInput("clamp by tensors is not predicted with a gradient, or with a largest, yet");
+  }
+  return {empty_for({&a, &least}, result_type(a, least))};
+}
+
 Results clamped_in_place(const Call& call) {
   const Tensor a = call.tensor(0);
   clamp_(a, bounds(call));
@@ -193,6 +211,16 @@ Results clamped_below(const Call& call) { return {clamp(call.tensor(0), 1)}; }
 Results remainder(const Call& call) {
   const Tensor a = call.tensor(0);
   return is_floating(a.type()) ? Results{add_scalar(a)} : plain(call);
+}
+
+/// (abs, angle)
+Results polar_op(const Call& call) {
+  const Tensor length = call.tensor(0);
+  const Tensor angle = call.tensor(1);
+  if (length.requires_grad() || angle.requires_grad()) {
+    throw BadInput("a gradient of polar coordinates is not predicted yet");
+  }
+  return {empty_for({&length, &angle}, ScalarType::ComplexFloat)};
 }
 
 Results gelu_op(const Call& call) { return {gelu(call.tensor(0))}; }
@@ -266,9 +294,12 @@ constexpr NamedOp kElementwiseOps[] = {
     {"__or__.Tensor", plain},
     {"__and__.Tensor", plain},
     {"bitwise_not.default", plain},
+    {"bitwise_xor.Tensor", plain},
+    {"polar.default", polar_op},
     {"floor_divide.default", plain},
     {"clamp.default", clamped},
     {"clamp_.default", clamped_in_place},
+    {"clamp.Tensor", clamped_by_tensors},
     {"masked_fill.Scalar", masked},
     {"masked_fill_.Scalar", masked_in_place},
     {"where.self", chosen},

@@ -169,6 +169,7 @@ constexpr NamedOp kReductionOps[] = {
     {"isin.Tensor_Tensor", isin},
     {"is_nonzero.default", read_op},
     {"item.default", read_op},
+    {"_has_compatible_shallow_copy_type.default", read_op},
     {"cumsum.default", cumsum_op},
     {"diff.default", diff_op},
     {"topk.default", topk_op},

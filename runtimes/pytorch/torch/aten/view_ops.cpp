@@ -198,7 +198,8 @@ Results made_contiguous(const Call& call) { return {contiguous(call.tensor(0))};
 /// (self, memory_format)
 Results cloned(const Call& call) {
   const Tensor a = call.tensor(0);
-  return {call.text(1) == "torch.contiguous_format" ? contiguous_copy(a) : clone(a)};
+  return {call.flag(1) || call.text(1) == "torch.contiguous_format" ? contiguous_copy(a)
+                                                                    : clone(a)};
 }
 
 /// (self, repeats)
@@ -216,6 +217,10 @@ Results aliased(const Call& call) {
   const Tensor a = call.tensor(0);
   return {view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; })};
 }
+
+Results as_complex(const Call& call) { return {view_as_complex(call.tensor(0))}; }
+
+Results as_real(const Call& call) { return {view_as_real(call.tensor(0))}; }
 
 Results detached(const Call& call) { return {call.tensor(0).detach()}; }
 
@@ -236,6 +241,7 @@ constexpr NamedOp kViewOps[] = {
     {"squeeze.dim", squeezed},
     {"expand.default", expanded},
     {"expand_as.default", expanded_as},
+    {"broadcast_to.default", expanded},
     {"broadcast_tensors.default", broadcast_all},
     {"slice.Tensor", sliced},
     {"select.int", selected},
@@ -252,6 +258,8 @@ constexpr NamedOp kViewOps[] = {
     {"repeat.default", repeated},
     {"repeat_interleave.self_int", interleaved},
     {"alias.default", aliased},
+    {"view_as_complex.default", as_complex},
+    {"view_as_real.default", as_real},
     {"detach.default", detached},
     {"lift_fresh.default", same},
     {"detach_.default", same},

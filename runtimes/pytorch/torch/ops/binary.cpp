@@ -226,7 +226,7 @@ void copy_(const Tensor& a, const Tensor& from) {
     return [](Node& self, Gradients& grads) -> Gradients {
       Gradients result;
       if (self.wants(0)) result[0] = empty(grads[0].context(), grads[0].sizes(), grads[0].type());
-      if (self.wants(1)) result[1] = grads[0];
+      if (self.wants(1)) result[1] = to(grads[0], self.input_types[1]);
       return result;
     };
   };

@@ -6,8 +6,10 @@
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
+
 ScalarType promote(ScalarType a, ScalarType b) {
   if (a == b) return a;
+  if (is_complex(a) || is_complex(b)) return ScalarType::ComplexFloat;
   if (is_floating(a) && is_floating(b)) return ScalarType::Float;
   if (is_floating(a) || b == ScalarType::Bool) return a;
   if (is_floating(b) || a == ScalarType::Bool) return b;
@@ -30,6 +32,15 @@ Tensor add(const Tensor& a, const Tensor& b) {
   return result;
 }
 
+namespace {
+
+/// Tensor.conj of complex numbers is made as it is used.
+Tensor conjugate(const Tensor& a) {
+  return a.defined() && is_complex(a.type()) ? preserved(a, a.type()) : a;
+}
+
+}  // namespace
+
 Tensor mul(const Tensor& a, const Tensor& b) {
   const auto make_backward = [&] {
     return [saved_a = Saved(b.requires_grad() ? a : Tensor()),
@@ -39,8 +50,8 @@ Tensor mul(const Tensor& a, const Tensor& b) {
       const Tensor own = saved_a.unpack();
       Gradients result;
       // In the order of names: "other" before "self".
-      if (self.wants(1)) result[1] = mul(grads[0], own);
-      if (self.wants(0)) result[0] = mul(grads[0], other);
+      if (self.wants(1)) result[1] = mul(grads[0], conjugate(own));
+      if (self.wants(0)) result[0] = mul(grads[0], conjugate(other));
       return result;
     };
   };

@@ -52,6 +52,7 @@ Tensor reshape(const Tensor& a, const Dims& sizes) {
 Tensor unsafe_view(const Tensor& a, const Dims& sizes) {
   Tensor result = reshape(a, sizes);
   result.impl()->is_view = false;
+  result.impl()->base.reset();
   return result;
 }
 
@@ -144,6 +145,37 @@ Tensor slice_op(const Tensor& a, int dim, std::int64_t length, std::int64_t step
 Tensor slice(const Tensor& a, int dim, std::int64_t length) {
   if (length != a.size(dim)) return slice_op(a, dim, length, 1);
   return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
+}
+
+Tensor view_as_complex(const Tensor& a) {
+  if (a.type() != ScalarType::Float) {
+    throw BadInput("complex numbers other than of two fp32 are not predicted yet");
+  }
+  Dims sizes;
+  Dims strides;
+  for (int i = 0; i + 1 < a.rank(); ++i) {
+    sizes.push_back(a.size(i));
+    strides.push_back(a.strides()[i] / 2);
+  }
+  Tensor result =
+      view_of(a, sizes, strides, [](const Tensor& grad) { return view_as_real(contiguous(grad)); });
+  result.impl()->type = ScalarType::ComplexFloat;
+  return result;
+}
+
+Tensor view_as_real(const Tensor& a) {
+  Dims sizes;
+  Dims strides;
+  for (int i = 0; i < a.rank(); ++i) {
+    sizes.push_back(a.size(i));
+    strides.push_back(a.strides()[i] * 2);
+  }
+  sizes.push_back(2);
+  strides.push_back(1);
+  Tensor result = view_of(a, sizes, strides,
+                          [](const Tensor& grad) { return view_as_complex(contiguous(grad)); });
+  result.impl()->type = ScalarType::Float;
+  return result;
 }
 
 namespace {

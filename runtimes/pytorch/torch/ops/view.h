@@ -16,6 +16,8 @@ Tensor view_of(const Tensor& a, const Dims& sizes, const Dims& strides, const Un
   const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = as_strided(a, sizes, strides);
   result.impl()->is_view = true;
+  result.impl()->base = a.impl()->is_view ? a.impl()->base : a.ref();
+  if (result.impl()->base) result.impl()->seen = result.impl()->base->rebased;
   set_history(result, node);
   return result;
 }
@@ -39,6 +41,9 @@ Tensor slice(const Tensor& a, int dim, std::int64_t length);
 Tensor slice_op(const Tensor& a, int dim, std::int64_t length, std::int64_t step);
 /// One place along `dim`, which goes.
 Tensor select(const Tensor& a, int dim);
+/// Pairs of floats along the last dimension as complex numbers, and back.
+Tensor view_as_complex(const Tensor& a);
+Tensor view_as_real(const Tensor& a);
 /// Itself, or a contiguous copy.
 Tensor contiguous(const Tensor& a);
 /// A copy in the same order of memory, and one that is contiguous.

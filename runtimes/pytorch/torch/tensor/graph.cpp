@@ -88,8 +88,91 @@ Tensor Saved::unpack() const {
   return std::move(frame_->slots[static_cast<std::size_t>(slot_)].tensor);
 }
 
+namespace {
+
+/// How far a tensor reaches in its memory, in elements, from where it begins.
+std::int64_t extent(const Dims& sizes, const Dims& strides) {
+  std::int64_t last = 0;
+  for (int i = 0; i < sizes.rank(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+/// AsStridedBackward0 of a base: its gradient is a part of zeros as large as the base's memory.
+/// torch/csrc/autograd/FunctionsManual.cpp (as_strided_backward), of views that overlap nowhere.
+Ref<Node> node_of_view(const Ref<TensorImpl>& base) {
+  const auto make_backward = [&] {
+    return [sizes = base->sizes, strides = base->strides](Node&, Gradients& grads) -> Gradients {
+      const Tensor zeros = empty(grads[0].context(), {extent(sizes, strides)}, grads[0].type());
+      return {as_strided(zeros, sizes, strides)};
+    };
+  };
+  return make_node(base->storage->context, make_backward, Tensor(base));
+}
+
+/// What the base of a view gets that was changed in place.
+/// torch/csrc/autograd/functions/tensor.cpp (CopySlices::apply_impl).
+class CopySlices final : public Node {
+ public:
+  CopySlices(const TensorImpl& base, const Tensor& view, Ref<Node> node)
+      : sizes_(base.sizes), strides_(base.strides), part_(view.sizes()), node_(std::move(node)) {}
+
+  Gradients apply(Gradients& grads) override {
+    Context& context = grads[0].context();
+    Tensor whole = empty_strided(context, sizes_, strides_, grads[0].type());
+    Gradients of_part{empty(context, part_, grads[0].type())};
+    Gradients result = node_->apply(of_part);
+    if (result[0].defined()) result[0] = wants(0) ? std::move(whole) : Tensor();  // copied into it
+    return result;
+  }
+  void release() override { node_.reset(); }
+
+ private:
+  Dims sizes_;
+  Dims strides_;
+  Dims part_;
+  Ref<Node> node_;
+};
+
+}  // namespace
+
+void rebase_history(const Tensor& changed, const Ref<Node>& node) {
+  if (!node) return;
+  TensorImpl* view = changed.impl();
+  if (!view->is_view) {
+    set_history(changed, node);
+    return;
+  }
+  if (!view->base) {  // of several from one op, which PyTorch refuses to change
+    throw BadInput("an op in place on a view that has a gradient is not predicted yet");
+  }
+  Context& context = changed.context();
+  TensorImpl& base = *view->base;
+  const Ref<Node> slices(new CopySlices(base, changed, node));
+  slices->sequence = context.next_sequence++;
+  slices->layer = context.tape.layer;
+  connect(*slices, 0, Tensor(view->base));
+  for (std::size_t i = 1; i < node->next.size(); ++i) {
+    if (!node->wants(static_cast<int>(i))) continue;
+    slices->next[i] = node->next[i];
+    slices->input_sizes[i] = node->input_sizes[i];
+    slices->input_types[i] = node->input_types[i];
+  }
+  base.grad_fn = slices;
+  base.output_index = 0;
+  ++base.rebased;
+  gradient_edge(changed);  // its own grad_fn is made anew
+}
+
 Edge gradient_edge(const Tensor& tensor) {
   TensorImpl* impl = tensor.impl();
+  if (impl->is_stale_view()) {
+    impl->grad_fn = node_of_view(impl->base);
+    impl->output_index = 0;
+    impl->seen = impl->base->rebased;
+  }
   if (impl->grad_fn) return {impl->grad_fn, impl->output_index};
   if (impl->accumulator == nullptr) return {Ref<Node>(new AccumulateGrad(tensor)), 0};
   return {Ref<Node>(impl->accumulator), 0};

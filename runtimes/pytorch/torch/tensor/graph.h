@@ -148,14 +148,7 @@ inline void set_history(const Tensor& output, const Ref<Node>& node, int index =
   output.impl()->output_index = index;
 }
 
-/// What an op in place makes of a tensor's history.
-inline void rebase_history(const Tensor& changed, const Ref<Node>& node) {
-  if (!node) return;
-  // CopySlices, which a view's base would get, is not there.
-  if (changed.impl()->is_view) {
-    throw BadInput("an op in place on a view that has a gradient is not predicted yet");
-  }
-  set_history(changed, node);
-}
+/// What an op in place makes of a tensor's history, and where it is a view, of its base's.
+void rebase_history(const Tensor& changed, const Ref<Node>& node);
 
 }  // namespace vramfit::pytorch

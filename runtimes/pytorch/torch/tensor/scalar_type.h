@@ -7,7 +7,17 @@
 namespace vramfit::pytorch {
 
 /// c10::ScalarType, as far as a step needs it.
-enum class ScalarType : std::uint8_t { Float, Half, BFloat16, Long, Int, Bool, Byte, Char };
+enum class ScalarType : std::uint8_t {
+  Float,
+  Half,
+  BFloat16,
+  Long,
+  Int,
+  Bool,
+  Byte,
+  Char,
+  ComplexFloat
+};
 
 /// Of a precision that people ask for.
 constexpr ScalarType scalar_type(DType precision) {
@@ -24,6 +34,7 @@ constexpr ScalarType scalar_type(DType precision) {
 constexpr std::int64_t element_size(ScalarType type) {
   switch (type) {
     case ScalarType::Long:
+    case ScalarType::ComplexFloat:
       return 8;
     case ScalarType::Float:
     case ScalarType::Int:
@@ -42,6 +53,9 @@ constexpr std::int64_t element_size(ScalarType type) {
 constexpr bool is_floating(ScalarType type) {
   return type == ScalarType::Float || type == ScalarType::Half || type == ScalarType::BFloat16;
 }
+
+/// Of two floats.
+constexpr bool is_complex(ScalarType type) { return type == ScalarType::ComplexFloat; }
 
 constexpr bool is_half(ScalarType type) {
   return type == ScalarType::Half || type == ScalarType::BFloat16;

@@ -82,6 +82,9 @@ struct TensorImpl : Recycled<TensorImpl> {
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
 
+  /// A view whose base got another history since its own was made.
+  bool is_stale_view() const { return base && seen != base->rebased; }
+
   int references = 0;
   ScalarType type;
   bool requires_grad = false;  ///< a leaf's own flag
@@ -92,6 +95,9 @@ struct TensorImpl : Recycled<TensorImpl> {
   Dims sizes;
   Dims strides;
   Ref<Node> grad_fn;
+  Ref<TensorImpl> base;  ///< of a view: what an op in place on it changes as well
+  int rebased = 0;       ///< how often a base's history was changed by its views
+  int seen = 0;          ///< how often it had been when a view's grad_fn was made
   Ref<TensorImpl> grad;
   Node* accumulator = nullptr;  ///< a leaf's AccumulateGrad while a graph needs it
 };
@@ -118,7 +124,9 @@ class Tensor {
   int layer() const { return is_meta() ? kNoLayer : impl_->storage->origin->layer; }
 
   bool is_meta() const { return !impl_->storage->origin; }
-  bool requires_grad() const { return impl_->requires_grad || static_cast<bool>(impl_->grad_fn); }
+  bool requires_grad() const {
+    return impl_->requires_grad || static_cast<bool>(impl_->grad_fn) || impl_->is_stale_view();
+  }
   bool is_contiguous() const;
   bool is_non_overlapping_and_dense() const;
   /// No one else holds the tensor or its memory, a view's base included.

@@ -26,6 +26,7 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
     if (value.is_null()) nulls_.insert(key);
     if (!value.is_array()) continue;
     for (const auto& each : value) {
+      if (each.is_boolean()) lists_[key].emplace_back(each.get<bool>() ? "true" : "false");
       if (each.is_string()) lists_[key].push_back(each.get<std::string>());
       if (each.is_number_integer()) lists_[key].push_back(std::to_string(each.get<std::int64_t>()));
     }

@@ -18,6 +18,20 @@ std::vector<std::string> parts_between_commas(std::string_view text) {
   return parts;
 }
 
+/// What "<KEY" and "%KEY" have for each layer; nothing for other keys.
+std::vector<std::string> counted(const ConfigKeys& keys, const std::string& key,
+                                 std::size_t layers) {
+  std::vector<std::string> list;
+  const bool below = key.starts_with('<');
+  if (!below && !key.starts_with('%')) return list;
+  const std::int64_t number = keys(key.substr(1));
+  if (!below && number < 1) throw BadInput(key.substr(1) + ": must be 1 or more");
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(layers); ++i) {
+    list.emplace_back((below ? i < number : (i + 1) % number == 0) ? "1" : "0");
+  }
+  return list;
+}
+
 /// "by KEY[,KEY] VALUE[,VALUE]=A …"
 std::vector<std::string> by_lists(const OpTape& tape, const ConfigKeys& keys, std::size_t layers) {
   std::map<std::string, std::string> kind_of;
@@ -29,7 +43,8 @@ std::vector<std::string> by_lists(const OpTape& tape, const ConfigKeys& keys, st
   }
   std::vector<std::string> values(layers);
   for (const std::string& key : parts_between_commas(tape.kinds.at(1))) {
-    std::vector<std::string> list = keys.words(key);
+    std::vector<std::string> list = counted(keys, key, layers);
+    if (list.empty()) list = keys.words(key);
     const auto cycle = tape.cycles.find(key);
     if (list.empty() && cycle != tape.cycles.end()) {
       while (list.size() < layers)

@@ -12,6 +12,7 @@ void each_register(const Body& body, const std::function<void(const Register&)>&
   for (const Instruction& each : body) {
     for (const Register& place : each.results) see(place);
     for (const Operand& operand : each.args) look(operand);
+    each_register(each.body, see);
   }
 }
 

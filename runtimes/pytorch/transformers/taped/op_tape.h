@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "runtimes/pytorch/torch/aten/value.h"
@@ -64,12 +66,16 @@ struct Instruction {
     State,      ///< what the layer finds of args[0], and its sizes
     Keep,       ///< what it leaves there
     Autocast,   ///< is on from here on, or off, where the run has it on
+    /// `body` args[0] times; what it makes, args[1] tensors from number args[2] on, is after each
+    /// round where the round before had it.
+    Repeat,
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;
   std::string name;  ///< of the op
   std::vector<Operand> args;
   std::vector<Register> results;
+  std::vector<Instruction> body;  ///< of Repeat
 };
 
 using Body = std::vector<Instruction>;
@@ -84,7 +90,8 @@ struct Program {
   std::map<std::string, Body> layers;  ///< by kind
 };
 
-/// An nn.Parameter or buffer by its name; below a layer where it begins with a dot.
+/// An nn.Parameter or buffer by its name, or a parameter that is never trained, which is as one;
+/// below a layer where it begins with a dot.
 struct NamedTensor {
   std::string path;
   bool is_buffer = false;
@@ -99,7 +106,8 @@ struct OpTape {
   std::string attention;  ///< that transformers takes where none is asked for: "sdpa"
   /// How a layer's kind is told: "A", one for all; "by KEY VALUE=A …", by what its place has in the
   /// config's list, or in several, "KEY,KEY" and "VALUE,VALUE"; "below KEY A B", the first so many
-  /// and the rest; "every KEY A B", each so-manieth is B.
+  /// and the rest; "every KEY A B", each so-manieth is B. Beside lists, "<KEY" has 1 for the first
+  /// so many, and "%KEY" for each so-manieth, else 0.
   std::vector<std::string> kinds;
   // Parameters and buffers, in the order of their names: before all layers, of a layer by its
   // kind, behind them.
@@ -113,6 +121,10 @@ struct OpTape {
     std::string usual;  ///< that the config's class has
   };
   std::map<std::string, Flag> flags;
+  /// What a key of the config was as it was recorded, where no size says it: another key, a number,
+  /// a fraction, or nothing: a power of two.
+  using Held = std::variant<std::monostate, Expression, double>;
+  std::vector<std::pair<std::string, Held>> holds;
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;

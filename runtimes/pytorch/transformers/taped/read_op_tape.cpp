@@ -44,10 +44,15 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 
 std::optional<ScalarType> type_named(std::string_view name) {
   static constexpr std::pair<std::string_view, ScalarType> kTypes[] = {
-      {"float32", ScalarType::Float},     {"float16", ScalarType::Half},
-      {"bfloat16", ScalarType::BFloat16}, {"int64", ScalarType::Long},
-      {"int32", ScalarType::Int},         {"bool", ScalarType::Bool},
-      {"uint8", ScalarType::Byte},        {"int8", ScalarType::Char},
+      {"float32", ScalarType::Float},
+      {"float16", ScalarType::Half},
+      {"bfloat16", ScalarType::BFloat16},
+      {"int64", ScalarType::Long},
+      {"int32", ScalarType::Int},
+      {"bool", ScalarType::Bool},
+      {"uint8", ScalarType::Byte},
+      {"int8", ScalarType::Char},
+      {"complex64", ScalarType::ComplexFloat},
   };
   for (const auto& [own, type] : kTypes) {
     if (own == name) return type;
@@ -143,7 +148,7 @@ Instruction::Kind kind_of(std::string_view word) {
       {"free", Kind::Free},     {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
       {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
       {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
-      {"state", Kind::State},   {"keep", Kind::Keep},
+      {"state", Kind::State},   {"keep", Kind::Keep},           {"repeat", Kind::Repeat},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -172,6 +177,13 @@ Instruction instruction_of(const std::vector<std::string_view>& words, States& s
     instruction.args.push_back(operand_of(words[next], states));
   }
   return instruction;
+}
+
+/// A size, a fraction, or "power_of_two".
+OpTape::Held operand_held(std::string_view word) {
+  if (word == "power_of_two") return {};
+  if (const auto real = real_named(word)) return *real;
+  return Expression::parse(word);
 }
 
 class Reader {
@@ -218,6 +230,8 @@ class Reader {
       tape_.attention = word(1);
     } else if (first == "flag") {
       tape_.flags[word(1)] = {word(2), word(words_.size() > 3 ? 3 : 2)};
+    } else if (first == "holds") {
+      tape_.holds.emplace_back(word(1), operand_held(word(2)));
     } else if (first == "alias") {
       tape_.aliases[word(1)] = word(2);
     } else if (first == "cycle") {
@@ -234,7 +248,7 @@ class Reader {
       parameters();
     } else if (first == "program") {
       program();
-    } else if (first != "made") {
+    } else if (first != "made" && first != "without") {
       throw BadInput("'" + first + "' begins no line of a tape");
     }
   }
@@ -250,7 +264,7 @@ class Reader {
       } else if (first == "layer") {
         into = &tape_.of_layer[word(1)];
       } else {
-        NamedTensor named{word(1), first == "buffer", {}};
+        NamedTensor named{word(1), first != "parameter", {}};
         if (words_.size() > 3) named.tied_to = word(3);
         into->push_back(std::move(named));
       }
@@ -292,11 +306,15 @@ class Reader {
     return found->second;
   }
 
-  void body(Body& body) {
+  void body(Body& body, std::string_view last = "end") {
     for (;;) {
       if (!next()) throw BadInput("ends early");
-      if (word(0) == "end") return;
+      if (word(0) == last) return;
       body.push_back(instruction_of(words_, tape_.states));
+      if (body.back().kind != Instruction::Kind::Repeat) continue;
+      if (last != "end") throw BadInput("a loop within a loop");
+      if (body.back().args.size() != 3) throw BadInput("a loop has a count and its registers");
+      this->body(body.back().body, "again");
     }
   }
 

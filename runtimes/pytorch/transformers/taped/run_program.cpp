@@ -166,6 +166,9 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
       case Instruction::Kind::Layers:
         run_layers(program, each, frame);
         break;
+      case Instruction::Kind::Repeat:
+        repeat(program, each, frame);
+        break;
       case Instruction::Kind::Give: {
         Registers given;
         for (const Operand& operand : each.args) {
@@ -197,6 +200,29 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
       case Instruction::Kind::Return:
         break;
     }
+  }
+}
+
+void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& frame) const {
+  const auto number = [&](std::size_t i) { return loop.args[i].size.value(frame.sizes); };
+  const std::int64_t rounds = number(0);
+  const std::int64_t stride = number(1);
+  const std::int64_t first = number(2);
+  Registers& own = frame.prefix.empty() ? frame.program : frame.layer;
+  constexpr std::int64_t kMostRounds = 1'000'000;
+  if (rounds > kMostRounds) throw BadInput("tape: a loop of " + std::to_string(rounds) + " rounds");
+  if (rounds < 0) {
+    throw BadInput(tape_.model_type +
+                   ": was recorded with longer sequences; vramfit model runs it");
+  }
+  const auto count = static_cast<std::int64_t>(own.size());
+  if (stride < 1 || first < stride || first > count - stride) {
+    throw BadInput("tape: a loop makes what it has no place for");
+  }
+  const auto made = own.begin() + first;
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    run(program, loop.body, frame);
+    std::move(made, made + stride, made - stride);
   }
 }
 

@@ -69,6 +69,50 @@ void require_flags(const nlohmann::json& config, const OpTape& tape) {
   }
 }
 
+/// Of the config's file, or of what it has for rope; nothing where neither says it.
+std::optional<double> fraction(const nlohmann::json& config, const std::string& key) {
+  for (const char* part : {"", "rope_parameters", "rope_scaling"}) {
+    const nlohmann::json* object = &config;
+    if (*part != 0) {
+      const auto found = config.find(part);
+      if (found == config.end() || !found->is_object()) continue;
+      object = &*found;
+    }
+    const auto own = object->find(key);
+    if (own != object->end() && own->is_number()) return own->get<double>();
+  }
+  return std::nullopt;
+}
+
+/// Sizes that were one where it was recorded have no expression of their own.
+void require_held(const nlohmann::json& config, const ConfigKeys& keys, const OpTape& tape) {
+  for (const auto& [key, held] : tape.holds) {
+    std::string own;
+    std::string recorded;
+    if (const auto* real = std::get_if<double>(&held)) {
+      const double value = fraction(config, key).value_or(*real);
+      if (value == *real) continue;
+      own = nlohmann::json(value).dump();
+      recorded = nlohmann::json(*real).dump();
+    } else {
+      if (!keys.has(key)) continue;
+      const std::int64_t value = keys(key);
+      own = std::to_string(value);
+      if (const auto* size = std::get_if<Expression>(&held)) {
+        const std::int64_t wanted =
+            size->value([&](const std::string& name) { return keys(name); });
+        if (value == wanted) continue;
+        recorded = std::to_string(wanted);
+      } else {
+        if (value > 0 && (value & (value - 1)) == 0) continue;
+        recorded = "powers of two";
+      }
+    }
+    throw BadInput(key + ": is " + own + ", and " + tape.model_type + "'s code was recorded with " +
+                   recorded + "; vramfit model runs it");
+  }
+}
+
 }  // namespace
 
 std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>& source,
@@ -83,6 +127,7 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
   const OpTape& tape = *found;
   require_flags(object, tape);
   const ConfigKeys keys(*source, tape);
+  require_held(object, keys, tape);
   ModelConfig config;
   config.name = source->name;
   config.family = tape.model_type;

@@ -51,6 +51,7 @@ class TapedLm final : public CausalLm {
   void build();
   void materialize(std::vector<std::pair<std::string, Tensor>>& bound) const;
   void run(const Program& program, const Body& body, Frame& frame) const;
+  void repeat(const Program& program, const Instruction& loop, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
   /// Of what it computes with: PEFT makes fp32 of the weights beside quantised ones.

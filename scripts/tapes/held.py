@@ -1,0 +1,45 @@
+"""What of a config sizes were recorded with that no expression has."""
+
+from points import HeadsAre
+
+# Whole numbers of no size, or of a regime that is asked for apart.
+_OF_NO_SIZE = {
+    "sliding_window", "attention_window_size", "window_size", "attention_chunk_size", "floor_scale",
+    "pretraining_tp", "max_window_layers", "num_labels", "num_nextn_predict_layers", "n_ctx",
+    "original_max_position_embeddings", "max_seq_len", "keep_window_size", "block_multiple_of",
+    "chunk_size_feed_forward", "rope_theta", "rotary_emb_base", "seed",
+}  # fmt: skip
+_LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
+_FRACTIONS = ("rotary_factor", "rotary_pct", "_ratio", "_multiple")
+
+
+def held_lines(points, config, rule, heads_are):
+    """`holds KEY WHAT`: whole numbers that were one at all sizes, or as another key's, and
+    fractions that sizes may hang on; a config that has it otherwise is refused. `points`: their
+    symbols; `rule`: which tells kinds of layers, by keys that may be any."""
+    told = {word.lstrip("<%") for part in rule.split() for word in part.split(",")}
+    names = sorted(set.intersection(*(set(point) for point in points)) - told - {"B", "S"})
+    names = [name for name in names if name.isidentifier()]
+    lines, known = [], {}
+    for name in names:
+        values = tuple(point[name] for point in points)
+        if name in _OF_NO_SIZE or name in _LAYERS:
+            continue
+        if len(set(values)) == 1:
+            lines.append(f"holds {name} {values[0]}")
+        elif values in known:
+            lines.append(f"holds {name} {known[values]}")
+        known.setdefault(values, name)
+    for key, value in sorted(config.to_dict().items()):
+        is_none = type(value) is int and value == 0 and key not in told | _OF_NO_SIZE
+        if is_none and not key.endswith(("token_id", "index")):
+            lines.append(f"holds {key} 0")
+        if isinstance(value, float) and key.endswith(_FRACTIONS):
+            lines.append(f"holds {key} {value!r}")
+    rope = config.to_dict().get("rope_parameters") or {}
+    if isinstance(rope.get("partial_rotary_factor"), float):
+        lines.append(f"holds partial_rotary_factor {rope['partial_rotary_factor']!r}")
+    if heads_are is HeadsAre.POWERS:
+        heads = type(config).attribute_map.get("num_attention_heads", "num_attention_heads")
+        lines.append(f"holds {heads} power_of_two")
+    return sorted(set(lines))

@@ -80,7 +80,8 @@ struct Program {
   std::map<std::string, Body> layers;  ///< by kind
 };
 
-/// An nn.Parameter or buffer by its name, or a parameter that is never trained, which is as one; below a layer where it begins with a dot.
+/// An nn.Parameter or buffer by its name, or a parameter that is never trained, which is as one;
+/// below a layer where it begins with a dot.
 struct NamedTensor {
   std::string path;
   bool is_buffer = false;

@@ -32,6 +32,24 @@ MODELS = {
         "tie_word_embeddings": True,
     },
     "olmoe": {"num_experts": 16, "num_experts_per_tok": 4},
+    "deepseek_v3": {  # whose keys are copied into slices
+        "num_key_value_heads": 8,
+        "n_routed_experts": 16,
+        "n_group": 4,
+        "topk_group": 2,
+        "num_experts_per_tok": 3,
+        "moe_intermediate_size": 320,
+        "first_k_dense_replace": 1,
+        "q_lora_rank": 96,
+        "kv_lora_rank": 64,
+        "qk_rope_head_dim": 32,
+        "qk_nope_head_dim": 64,
+        "v_head_dim": 48,
+    },
+    "llama4_text": {  # whose rotary embeddings are complex
+        "intermediate_size_mlp": 1024,
+        "num_local_experts": 4,
+    },
 }
 WAYS = (
     "mixtral --batch 2 --seq 300",
@@ -40,6 +58,9 @@ WAYS = (
     "qwen3_moe --batch 4 --seq 128 --optimizer sgd",
     "qwen3_moe --batch 2 --seq 200 --lora 16 --lora-targets q_proj,o_proj",
     "olmoe --batch 2 --seq 256 --precision fp32",
+    "deepseek_v3 --batch 2 --seq 200",
+    "deepseek_v3 --batch 2 --seq 128 --checkpoint full --lora 8 --lora-targets o_proj",
+    "llama4_text --batch 2 --seq 160",
 )
 
 

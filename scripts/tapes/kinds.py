@@ -21,9 +21,11 @@ _NO_LAYERS = (
 def rule_of(names, config):
     """A line of the tape for these layers. Raises ValueError where no rule of ours says it."""
     config.allow_global_per_layer_attribute_access = True
-    if len(set(names)) == 1:
-        return f"kinds {names[0]}"
     lists = _lists(config, len(names))
+    if len(set(names)) == 1:
+        told = [(key, values) for key, values in lists.items() if key in KINDS]
+        # What a list could have beside is of another kind, which was not recorded.
+        return _by(*zip(*told, strict=True), names) if told else f"kinds {names[0]}"
     counts = {
         key: value
         for key, value in sorted(config.to_dict().items())
@@ -36,11 +38,11 @@ def rule_of(names, config):
 
 
 def _by_lists(lists, names):
-    for key, values in lists.items():
-        if rule := _by([key], [values], names):
-            return rule
     of_kinds = [(key, values) for key, values in lists.items() if key in KINDS]
-    return _by(*zip(*of_kinds, strict=True), names) if len(of_kinds) > 1 else None
+    if of_kinds and (rule := _by(*zip(*of_kinds, strict=True), names)):
+        return rule
+    others = ((key, values) for key, values in lists.items() if key not in KINDS)
+    return next((rule for key, values in others if (rule := _by([key], [values], names))), None)
 
 
 def _by_count(counts, names):

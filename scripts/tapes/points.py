@@ -51,6 +51,7 @@ _SIZES = {
     "n_group": (4, 2, 8, 10),
     "topk_group": (2, 1, 3, 4),
     "first_k_dense_replace": (1, 1, 1, 1),
+    "moe_layer_start_index": (2, 2, 2, 2),
     "rotary_dim": (16, 24, 12, 8),
     "v_head_dim": (48, 88, 64, 36),
     "lru_width": (352, 288, 416, 480),

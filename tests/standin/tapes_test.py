@@ -44,6 +44,24 @@ MODELS = {
         "sliding_window": 256,
         "layer_types": [*["sliding_attention"] * 3, "full_attention"] * 2,
     },
+    "deepseek_v3": {  # whose keys are copied into slices
+        "num_key_value_heads": 8,
+        "n_routed_experts": 16,
+        "n_group": 4,
+        "topk_group": 2,
+        "num_experts_per_tok": 3,
+        "moe_intermediate_size": 320,
+        "first_k_dense_replace": 1,
+        "q_lora_rank": 96,
+        "kv_lora_rank": 64,
+        "qk_rope_head_dim": 32,
+        "qk_nope_head_dim": 64,
+        "v_head_dim": 48,
+    },
+    "llama4_text": {  # whose rotary embeddings are complex
+        "intermediate_size_mlp": 1024,
+        "num_local_experts": 4,
+    },
 }
 WAYS = (
     "mixtral --generate 8 --batch 1 --seq 300",
@@ -60,6 +78,9 @@ WAYS = (
     "qwen3_moe --batch 4 --seq 128 --optimizer sgd",
     "qwen3_moe --batch 2 --seq 200 --lora 16 --lora-targets q_proj,o_proj",
     "olmoe --batch 2 --seq 256 --precision fp32",
+    "deepseek_v3 --batch 2 --seq 200",
+    "deepseek_v3 --batch 2 --seq 128 --checkpoint full --lora 8 --lora-targets o_proj",
+    "llama4_text --batch 2 --seq 160",
 )
 
 

@@ -100,6 +100,10 @@ std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::
       own_bytes(options));
 }
 
+bool keeps_workspace(const Shape& shape, const Options& options) {
+  return shape.mixture() && quantization_of(shape, options).find("mxfp4") == std::string::npos;
+}
+
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch) {
   const std::int64_t own = own_bytes(options);
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
@@ -157,7 +161,8 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
   std::uint64_t peak = activations(shape, options, batch) + experts;
   if (!shape.second_runner()) {
-    peak = std::max(peak, experts + masking_buffer(shape, batch, gpu) +
+    const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
+    peak = std::max(peak, kept + masking_buffer(shape, batch, gpu) +
                               sampled(shape, options, batch));
   }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.

@@ -22,6 +22,9 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
 /// and stays (modular_kernel.py: TritonExperts). Bytes.
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens);
 
+/// Whether it stays: kernels for MXFP4 have theirs for each step.
+bool keeps_workspace(const Shape& shape, const Options& options);
+
 /// Of the first model runner, whose profile run samples as well, by top-k and top-p. Bytes.
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch);
 

@@ -10,6 +10,7 @@
 #include "runtimes/vllm/buffers.h"
 #include "runtimes/vllm/graphs.h"
 #include "runtimes/vllm/refusals.h"
+#include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -21,15 +22,17 @@ constexpr std::uint64_t kMostSplit = 20 << 20;  // gpu_worker.py: max_split_size
 
 /// EngineArgs.get_batch_defaults: of large cards but the A100, and of others; of the server, and of
 /// vllm.LLM.
-Batch usual_batch(const Gpu& gpu, bool offline) {
-  const bool large =
-      gpu.vram >= 70 * kGiB && gpu.title.find("A100") == std::string::npos;
+Batch usual_batch(const Gpu& gpu, const Options& options) {
+  const bool offline = options.offline;
+  const bool large = gpu.vram >= 70 * kGiB && gpu.title.find("A100") == std::string::npos;
+  const auto larger = static_cast<std::uint64_t>(release_named(options.release).large_server);
+  if (large && larger > 0 && gpu.vram >= larger * kGiB) return {16384, 1024};
   if (large) return {offline ? 16384 : 8192, 1024};
   return {offline ? 8192 : 2048, 256};
 }
 
 Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
-  const Batch usual = usual_batch(gpu, options.offline);
+  const Batch usual = usual_batch(gpu, options);
   Batch batch{options.batched_tokens.value_or(usual.tokens),
               options.sequences.value_or(usual.sequences)};
   if (!options.batched_tokens) batch.tokens = std::min(batch.tokens, batch.sequences * length);
@@ -89,6 +92,15 @@ std::uint64_t outside_of(const Gpu& gpu) {
   return all - std::min(all, gpu.overhead.context);
 }
 
+/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
+/// buffers of custom all-reduce and symmetric memory with their signals.
+std::uint64_t peers_of(const Gpu& gpu, std::int64_t ranks) {
+  constexpr std::uint64_t kBuffers = std::uint64_t{10 + 8 + 66} << 20;
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (ranks == 1 || torch == nullptr) return 0;
+  return (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"] + kBuffers;
+}
+
 /// Of its cache: as many blocks as there is room for, or why there are none.
 void plan(Start& start, const Shape& shape, const Options& options) {
   start.needed = start.cache.blocks_of(start.length) * options.concurrency;
@@ -120,7 +132,7 @@ std::uint64_t Start::reserved_serving() const {
 }
 
 std::int64_t Start::beyond(std::uint64_t reserved) const {
-  return static_cast<std::int64_t>(context + outside + graph_code + reserved) -
+  return static_cast<std::int64_t>(context + peers + outside + graph_code + reserved) -
          static_cast<std::int64_t>(requested);
 }
 
@@ -136,30 +148,40 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
   start.context = gpu.overhead.context;
-  start.free = gpu.room - std::min(gpu.room, gone + start.context);
+  start.peers = peers_of(gpu, options.tensor_parallel);
+  start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
   start.requested = static_cast<std::uint64_t>(
       std::ceil(static_cast<double>(start.total) * options.utilization));
-  const bool second = shape.second_runner();
+  const Release& release = release_named(options.release);
+  const bool second = shape.second_runner() || !release.two_runners;
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu);
-  if (!second) start.graphs = graph_estimate(shape, options, start.batch, gpu);
+  const std::uint64_t made = sum(input_buffers(shape, start.batch, second)) +
+                             (second ? sum(sampler_buffers(shape, start.batch)) : 0);
+  if (release.counts_buffers) start.counted_buffers = made;
+  if (!second) {
+    start.graphs = graph_estimate(shape, options, start.batch, gpu);
+  } else if (release.second_estimates_graphs) {
+    start.graphs = graph_pool(shape, options, start.batch, gpu) +
+                   graph_code(shape, options, start.batch);
+  }
   start.cache = cache_of(shape, options, start.batch.tokens, gpu.arch.sm);
   start.available =
       options.cache_bytes
           ? static_cast<std::int64_t>(*options.cache_bytes)
           : static_cast<std::int64_t>(start.requested) -
                 static_cast<std::int64_t>(start.weights + start.activations + start.outside +
-                                          start.graphs);
+                                          start.counted_buffers + start.graphs);
   plan(start, shape, options);
-  start.buffers = sum(input_buffers(shape, start.batch, second)) +
-                  sum(table_buffers(start.cache, start.batch, start.length)) +
+  start.buffers = made + sum(table_buffers(start.cache, start.batch, start.length)) +
                   blas_workspace(gpu.arch.sm);
-  if (second) start.buffers += sum(sampler_buffers(shape, start.batch));
   start.graph_pool = graph_pool(shape, options, start.batch, gpu);
   start.graph_code = graph_code(shape, options, start.batch);
-  start.buffers += masking_buffer(shape, start.batch, gpu) +
-                   expert_workspace(shape, options, start.batch.tokens);
+  start.buffers += masking_buffer(shape, start.batch, gpu);
+  if (keeps_workspace(shape, options)) {
+    start.buffers += expert_workspace(shape, options, start.batch.tokens);
+  }
   start.sampling =
       static_cast<std::uint64_t>(4 * shape.vocab) * static_cast<std::uint64_t>(start.batch.sequences);
   start.working = working_set(shape, options, start.batch);

@@ -19,12 +19,14 @@ struct Start {
   // Of the card, as it finds it:
   std::uint64_t total = 0;
   std::uint64_t context = 0;    ///< its own, which is there before it looks
+  std::uint64_t peers = 0;      ///< what ranks reach each other by, which is there as well
   std::uint64_t free = 0;       ///< before it takes anything
   std::uint64_t requested = 0;  ///< its budget
   // What it counts:
   std::uint64_t weights = 0;
   std::uint64_t activations = 0;  ///< the profile run's
   std::uint64_t outside = 0;      ///< of PyTorch: what driver and libraries take beside the context
+  std::uint64_t counted_buffers = 0;  ///< of its runner, by releases that count them
   std::uint64_t graphs = 0;       ///< estimated before they are captured
   std::int64_t available = 0;     ///< to its cache
   Cache cache;

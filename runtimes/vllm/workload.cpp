@@ -23,7 +23,7 @@ double part(std::uint64_t bytes, std::uint64_t of) {
 /// With room for the requests that it is to hold.
 double least_share(const Start& start) {
   const std::uint64_t counted =
-      start.weights + start.activations + start.outside + start.graphs +
+      start.weights + start.activations + start.outside + start.counted_buffers + start.graphs +
       start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
   return std::ceil(part(counted, start.total) * kShareStep) / kShareStep;
 }
@@ -31,7 +31,7 @@ double least_share(const Start& start) {
 /// That leaves room for what it takes beyond it.
 double most_share(const Start& start) {
   const std::int64_t beyond = std::max<std::int64_t>(start.beyond(start.reserved_serving()), 0);
-  const std::uint64_t there = start.free + start.context;
+  const std::uint64_t there = start.free + start.context + start.peers;
   const std::uint64_t left = there - std::min(there, static_cast<std::uint64_t>(beyond));
   return std::floor(part(std::min(left, start.free), start.total) * kShareStep) / kShareStep;
 }
@@ -41,7 +41,7 @@ Serving told(const Start& start) {
   serving.requested = start.requested;
   serving.weights = start.weights;
   serving.activations = start.activations;
-  serving.outside = start.outside;
+  serving.outside = start.outside + start.counted_buffers;
   serving.graphs = start.graphs;
   serving.available = start.available;
   serving.needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
@@ -151,7 +151,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   const Start start = start_of(*shape_, options_, gpu);
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  outcome.overhead.libraries = start.outside + (start.refused() ? 0 : start.graph_code);
+  outcome.overhead.libraries = start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
   SumAllocator sum(capacity + extent.extra_capacity, kGranule);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   outcome.report = report_on(ledger, [&] { allocate(ledger, start); });
@@ -163,7 +163,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   if (start.refused()) outcome.notes.push_back("vLLM would not start: " + start.refusal);
   if (options_.tensor_parallel > 1) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
-                            " GPUs; what NCCL takes of it is not counted");
+                            " GPUs");
   }
   return outcome;
 }

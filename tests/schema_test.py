@@ -90,6 +90,8 @@ def test_each_is_a_schema(name):
         "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",
         "--model llama3-70b --runtime llama.cpp --ctx 4096 --gpu rtx4090,rtx3060-12gb",
         "--model qwen3-8b --runtime llama.cpp --ctx 4096 --gpu mac-16gb --max-quant",
+        "--model qwen3-8b --runtime vllm --gpu rtx4090 --max-max-model-len",
+        "--model llama3.1-8b --runtime vllm --max-model-len 131072 --gpu rtx4090",
     ],
 )
 def test_fit(arguments):

@@ -63,6 +63,12 @@ std::int64_t mixed(const Shape& shape, const Layer& layer, const Options& option
   return passing + (3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count) / own;
 }
 
+std::uint64_t embedded(const Shape& shape, const Options& options) {
+  const std::int64_t unit = 64 * options.tensor_parallel;
+  const std::int64_t rows = ceil_div(shape.vocab, unit) * unit / options.tensor_parallel;
+  return static_cast<std::uint64_t>(rows * shape.hidden * own_bytes(options));
+}
+
 std::uint64_t logits(const Shape& shape, const Options& options, const Batch& batch) {
   const std::int64_t own = own_bytes(options);
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
@@ -124,13 +130,13 @@ std::uint64_t working_set(const Shape& shape, const Options& options, const Batc
     return torch.allocate(static_cast<std::uint64_t>(batch.tokens * width * own_bytes(options)));
   };
   const std::int64_t hidden = shape.hidden;
+  const Layer& layer = shape.layers[shape.layers.size() / 2];
+  const std::int64_t q = layer.q_width() / ranks;
   Block residual = make(hidden);
-  for (int pass = 0; pass < 2; ++pass) {
-    const Layer& layer = shape.layers[shape.layers.size() / 2];
-    const std::int64_t q = layer.q_width() / ranks;
+  Block attended = make(q);
+  for (int pass = 0; pass < 3; ++pass) {
     const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
     const std::int64_t ffn = std::max<std::int64_t>(layer.ffn / ranks, 1);
-    const Block attended = make(q);
     const Block sum = make(hidden);
     const Block norm = make(hidden);
     const Block up = make((shape.gated ? 2 : 1) * ffn);
@@ -144,6 +150,7 @@ std::uint64_t working_set(const Shape& shape, const Options& options, const Batc
     torch.free(next);
     const Block queries = make(q);
     const Block keys = make(kv);
+    const Block output = make(q);
     torch.free(down);
     torch.free(attended);
     torch.free(residual);
@@ -151,6 +158,7 @@ std::uint64_t working_set(const Shape& shape, const Options& options, const Batc
     torch.free(queries);
     torch.free(keys);
     residual = sum;
+    attended = output;
   }
   return torch.reserved();
 }
@@ -165,11 +173,15 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
     peak = std::max(peak, kept + masking_buffer(shape, batch, gpu) +
                               sampled(shape, options, batch));
   }
+  if (!options.eager && !options.warm) {
+    // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
+    if (!shape.mixture()) peak += gpu.l2_bytes;
+    // And as they are compiled, on tensors like those: the first one's, which looks up what is
+    // embedded, on a table as large (benchmark_combo_kernel).
+    peak = std::max(peak, embedded(shape, options));
+  }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm);
-  // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
-  if (!options.eager && !options.warm && !shape.mixture()) peak += gpu.l2_bytes;
-  return peak;
+  return packed ? peak : peak + blas_workspace(gpu.arch.sm);
 }
 
 }  // namespace vramfit::vllm

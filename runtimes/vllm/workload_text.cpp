@@ -33,6 +33,7 @@ Json EngineWorkload::asked() const {
           {"max_cudagraph_capture_size", or_null(options_.largest_capture)},
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},
+          {"vllm_release", options_.release},
           {"tensor_parallel_size", options_.tensor_parallel}};
 }
 

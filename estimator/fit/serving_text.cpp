@@ -15,8 +15,7 @@ std::string row(const char* what, std::uint64_t bytes, const std::string& more =
 }
 
 std::string signed_row(const char* what, std::int64_t bytes) {
-  const std::string text =
-      (bytes < 0 ? "-" : "") + gb(static_cast<std::uint64_t>(std::abs(bytes)));
+  const std::string text = (bytes < 0 ? "-" : "") + gb(static_cast<std::uint64_t>(std::abs(bytes)));
   return fmt::format("  {:<22}{:>9} GB\n", what, text);
 }
 

@@ -26,9 +26,9 @@ Adjustment lengths(std::int64_t now) {
 std::vector<Adjustment> EngineWorkload::adjustments(const ModelConfig&) const {
   std::vector<Adjustment> list;
   if (options_.batched_tokens.value_or(kFewTokens + 1) > kFewTokens) {
-    list.push_back(adjustment_of("step", {.label = "steps of 2048 tokens",
-                                          .flags = {{"max-num-batched-tokens", "2048"},
-                                                    {"max-num-seqs", "256"}}}));
+    list.push_back(adjustment_of(
+        "step", {.label = "steps of 2048 tokens",
+                 .flags = {{"max-num-batched-tokens", "2048"}, {"max-num-seqs", "256"}}}));
   }
   if (options_.sequences.value_or(kFewRequests + 1) > kFewRequests) {
     list.push_back(adjustment_of(

@@ -27,13 +27,13 @@ std::vector<std::uint64_t> input_buffers(const Shape& shape, const Batch& batch,
   const std::int64_t requests = batch.sequences;
   if (!second) {
     // Ids, positions, and embeddings of inputs, which multimodal and prompted ones come as.
-    return {sized(tokens * kWord), sized(tokens * kLong), sized(tokens * kLong),
-            sized(tokens * shape.hidden * 2), sized((requests + 1) * kWord),
-            sized(requests * kWord)};
+    return {sized(tokens * kWord),         sized(tokens * kLong),
+            sized(tokens * kLong),         sized(tokens * shape.hidden * 2),
+            sized((requests + 1) * kWord), sized(requests * kWord)};
   }
-  return {sized(tokens * kWord), sized(tokens * kLong), sized(tokens),
+  return {sized(tokens * kWord),         sized(tokens * kLong),   sized(tokens),
           sized((requests + 1) * kWord), sized(requests * kWord), sized(requests * kWord),
-          sized(requests * kWord), sized(requests * kWord), sized(requests * kLong),
+          sized(requests * kWord),       sized(requests * kWord), sized(requests * kLong),
           sized(requests * kWord)};
 }
 

@@ -10,7 +10,6 @@ namespace {
 constexpr std::int64_t kUsualBlock = 16;
 constexpr std::int64_t kHopper = 90;
 
-
 /// Layers that are alike, as far as their cache goes.
 struct Kind {
   Layer of;
@@ -28,8 +27,7 @@ std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& opt
   const std::int64_t heads = std::max<std::int64_t>(
       layer.keeps == Keeps::Latent ? 1 : layer.kv_heads / options.tensor_parallel, 1);
   const std::int64_t both = layer.keeps == Keeps::Latent ? 1 : 2;
-  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim *
-                                    cache_bytes(options));
+  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * cache_bytes(options));
 }
 
 /// AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens.

@@ -18,7 +18,7 @@ struct CacheGroup {
 
 struct Cache {
   std::vector<CacheGroup> groups;
-  std::uint64_t page = 0;   ///< bytes of a block in one layer
+  std::uint64_t page = 0;    ///< bytes of a block in one layer
   std::int64_t tensors = 0;  ///< layers of the largest group, each with a tensor that groups share
   std::int64_t in_flight = 0;  ///< tokens that may be scheduled and not yet settled
 

@@ -24,6 +24,18 @@ constexpr std::int64_t kSum = 4;
 /// Buffers of a piece, of what it returns and of the run before it that warms up.
 constexpr std::uint64_t kLiveSets = 3;
 
+/// In the widest layer.
+std::uint64_t partial_sums(const Shape& shape, const Options& options, std::int64_t tokens,
+                           int sm) {
+  if (sm / 10 != 9) return 0;
+  std::int64_t width = 0;
+  for (const Layer& layer : shape.layers) {
+    if (layer.keeps == Keeps::Latent) continue;
+    width = std::max(width, layer.q_width() / options.tensor_parallel);
+  }
+  return static_cast<std::uint64_t>(kParts * width * tokens * kSum);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> capture_sizes(const Options& options, const Batch& batch) {
@@ -43,21 +55,20 @@ std::uint64_t graph_estimate(const Shape& shape, const Options& options, const B
   const std::vector<std::int64_t> sizes = capture_sizes(options, batch);
   if (sizes.empty()) return 0;
   constexpr std::uint64_t kLeast = 1 << 20;
-  const auto whole = static_cast<std::uint64_t>(
-      std::count_if(sizes.begin(), sizes.end(),
-                    [&](std::int64_t size) { return size <= batch.sequences; }));
+  const auto whole = static_cast<std::uint64_t>(std::count_if(
+      sizes.begin(), sizes.end(), [&](std::int64_t size) { return size <= batch.sequences; }));
   const Batch largest{sizes.back(), std::min(batch.sequences, sizes.back())};
   const std::uint64_t live = activations(shape, options, largest);
   const std::uint64_t segments = (live + kSegment - 1) / kSegment * kSegment;
-  const std::uint64_t first = 2 * (blas_workspace(gpu.arch.sm) + segments);
+  const std::uint64_t sums = partial_sums(shape, options, largest.tokens, gpu.arch.sm);
+  const std::uint64_t first = std::max(sums, segments);
   return first + (sizes.size() - 1 + (whole > 0 ? whole - 1 : 0)) * kLeast;
 }
 
 std::uint64_t graph_code(const Shape& shape, const Options& options, const Batch& batch) {
   const std::vector<std::int64_t> sizes = capture_sizes(options, batch);
-  const auto whole = static_cast<std::uint64_t>(
-      std::count_if(sizes.begin(), sizes.end(),
-                    [&](std::int64_t size) { return size <= batch.sequences; }));
+  const auto whole = static_cast<std::uint64_t>(std::count_if(
+      sizes.begin(), sizes.end(), [&](std::int64_t size) { return size <= batch.sequences; }));
   const auto layers = static_cast<std::uint64_t>(shape.layers.size());
   const std::uint64_t graphs = sizes.size() * (layers + 1) + whole;
   const std::uint64_t kernels =
@@ -74,13 +85,7 @@ std::uint64_t graph_pool(const Shape& shape, const Options& options, const Batch
   const Batch largest{sizes.back(), std::min(batch.sequences, sizes.back())};
   std::uint64_t pool = kLiveSets * activations(shape, options, largest);
   pool += 2 * blas_workspace(gpu.arch.sm);
-  if (gpu.arch.sm / 10 != 9) return pool;
-  std::int64_t sums = 0;
-  for (const Layer& layer : shape.layers) {
-    if (layer.keeps == Keeps::Latent) continue;
-    sums = std::max(sums, layer.q_width() / options.tensor_parallel);
-  }
-  return pool + static_cast<std::uint64_t>(kParts * sums * largest.tokens * kSum);
+  return pool + partial_sums(shape, options, largest.tokens, gpu.arch.sm);
 }
 
 }  // namespace vramfit::vllm

@@ -56,9 +56,9 @@ std::int64_t eager(const Shape& shape, const Layer& layer, std::int64_t ranks) {
 std::int64_t mixed(const Shape& shape, const Layer& layer, const Options& options) {
   const std::int64_t ranks = options.tensor_parallel;
   const std::int64_t own = own_bytes(options);
-  const std::int64_t held = (layer.keeps == Keeps::Latent
-                                 ? layer.heads * shape.latent.value
-                                 : layer.q_width()) / ranks + shape.hidden;
+  const std::int64_t held =
+      (layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width()) / ranks +
+      shape.hidden;
   const std::int64_t passing = held + 3 * shape.hidden + 3 * shape.experts.shared / ranks;
   return passing + (3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count) / own;
 }
@@ -90,8 +90,7 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
     widest = std::max(widest, layer.experts ? mixed(shape, layer, options)
                                             : width(shape, layer, options.tensor_parallel));
   }
-  const auto layers =
-      static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
+  const auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
   return std::max(layers, logits(shape, options, batch)) +
          static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
@@ -170,18 +169,19 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   std::uint64_t peak = activations(shape, options, batch) + experts;
   if (!shape.second_runner()) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
-    peak = std::max(peak, kept + masking_buffer(shape, batch, gpu) +
-                              sampled(shape, options, batch));
-  }
-  if (!options.eager && !options.warm) {
-    // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
-    if (!shape.mixture()) peak += gpu.l2_bytes;
-    // And as they are compiled, on tensors like those: the first one's, which looks up what is
-    // embedded, on a table as large (benchmark_combo_kernel).
-    peak = std::max(peak, embedded(shape, options));
+    peak =
+        std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
   }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  return packed ? peak : peak + blas_workspace(gpu.arch.sm);
+  if (!packed) peak += blas_workspace(gpu.arch.sm);
+  if (options.eager || options.warm) return peak;
+  // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
+  // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
+  // which looks up what is embedded, on a table as large, and what it writes.
+  if (!shape.mixture()) peak += gpu.l2_bytes;
+  return std::max(
+      peak, embedded(shape, options) +
+                static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options)));
 }
 
 }  // namespace vramfit::vllm

@@ -36,12 +36,12 @@ std::string no_memory() {
 
 std::string too_long(const Start& start) {
   const std::uint64_t needed =
-      start.cache.block_bytes() *
-      static_cast<std::uint64_t>(start.cache.blocks_of(start.length));
-  std::string text = "To serve at least one request with the model's max seq len (" +
-                     std::to_string(start.length) + "), (" + gib(needed) +
-                     " GiB KV cache is needed, which is larger than the available KV cache memory (" +
-                     gib(static_cast<std::uint64_t>(start.available)) + " GiB).";
+      start.cache.block_bytes() * static_cast<std::uint64_t>(start.cache.blocks_of(start.length));
+  std::string text =
+      "To serve at least one request with the model's max seq len (" +
+      std::to_string(start.length) + "), (" + gib(needed) +
+      " GiB KV cache is needed, which is larger than the available KV cache memory (" +
+      gib(static_cast<std::uint64_t>(start.available)) + " GiB).";
   if (start.longest > 0) {
     text += " Based on the available memory, the estimated maximum model length is " +
             std::to_string(start.longest) + ".";

@@ -14,9 +14,10 @@ namespace {
 struct Architecture {
   std::string_view name;
   bool gated = true;
-  bool biased = false;         ///< every linear has a bias
-  bool qkv_bias = false;       ///< where the config does not say
+  bool biased = false;    ///< every linear has a bias
+  bool qkv_bias = false;  ///< where the config does not say
   bool experts = false;
+  bool tied = false;  ///< where the config does not say
   std::int64_t norms = 2;
   bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
 };
@@ -37,10 +38,10 @@ constexpr std::array kArchitectures = {
     Architecture{.name = "GPT2LMHeadModel", .gated = false, .biased = true},
     Architecture{.name = "PhiForCausalLM", .gated = false, .biased = true, .norms = 1},
     Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true},
-    Architecture{.name = "FalconForCausalLM", .gated = false},
-    Architecture{.name = "Starcoder2ForCausalLM", .gated = false, .biased = true},
-    Architecture{.name = "CohereForCausalLM", .norms = 1},
-    Architecture{.name = "Cohere2ForCausalLM", .norms = 1},
+    Architecture{.name = "FalconForCausalLM", .gated = false, .tied = true},
+    Architecture{.name = "Starcoder2ForCausalLM", .gated = false, .biased = true, .tied = true},
+    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1},
+    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1},
     Architecture{.name = "MixtralForCausalLM", .experts = true},
     Architecture{
         .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
@@ -58,19 +59,24 @@ struct Family {
   std::string_view architecture;
 };
 constexpr std::array kFamilies = {
-    Family{"llama", "LlamaForCausalLM"},      Family{"mistral", "MistralForCausalLM"},
-    Family{"qwen2", "Qwen2ForCausalLM"},      Family{"qwen3", "Qwen3ForCausalLM"},
-    Family{"gemma", "GemmaForCausalLM"},      Family{"gemma2", "Gemma2ForCausalLM"},
-    Family{"gemma3_text", "Gemma3ForCausalLM"}, Family{"gpt2", "GPT2LMHeadModel"},
-    Family{"phi", "PhiForCausalLM"},          Family{"phi3", "Phi3ForCausalLM"},
-    Family{"gpt_neox", "GPTNeoXForCausalLM"}, Family{"olmo2", "Olmo2ForCausalLM"},
+    Family{"llama", "LlamaForCausalLM"},
+    Family{"mistral", "MistralForCausalLM"},
+    Family{"qwen2", "Qwen2ForCausalLM"},
+    Family{"qwen3", "Qwen3ForCausalLM"},
+    Family{"gemma", "GemmaForCausalLM"},
+    Family{"gemma2", "Gemma2ForCausalLM"},
+    Family{"gemma3_text", "Gemma3ForCausalLM"},
+    Family{"gpt2", "GPT2LMHeadModel"},
+    Family{"phi", "PhiForCausalLM"},
+    Family{"phi3", "Phi3ForCausalLM"},
+    Family{"gpt_neox", "GPTNeoXForCausalLM"},
+    Family{"olmo2", "Olmo2ForCausalLM"},
     Family{"granite", "GraniteForCausalLM"},
 };
 
 const Architecture* architecture_named(std::string_view name) {
-  const auto* found =
-      std::find_if(kArchitectures.begin(), kArchitectures.end(),
-                   [&](const Architecture& one) { return one.name == name; });
+  const auto* found = std::find_if(kArchitectures.begin(), kArchitectures.end(),
+                                   [&](const Architecture& one) { return one.name == name; });
   return found == kArchitectures.end() ? nullptr : found;
 }
 
@@ -147,8 +153,8 @@ Experts experts_of(const Config& config) {
 bool is_mixture(const Config& config, std::int64_t layer) {
   if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
   const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
-  return step <= 1 || (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0
-                                                               : layer % step == 0);
+  return step <= 1 ||
+         (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
 }
 
 std::int64_t window_of(const Config& config) {
@@ -192,8 +198,8 @@ void add_layers(Shape& shape, const Config& config) {
     }
     one.experts = shape.mixture() && is_mixture(config, i);
     if (!one.experts) {
-      one.ffn = config.integer_or({"intermediate_size", "ffn_hidden_size", "n_inner"},
-                                  4 * shape.hidden);
+      one.ffn =
+          config.integer_or({"intermediate_size", "ffn_hidden_size", "n_inner"}, 4 * shape.hidden);
     }
     shape.layers.push_back(one);
   }
@@ -222,7 +228,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   shape.vocab = config.integer({"vocab_size"});
   shape.positions =
       config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048);
-  shape.tied = config.truth("tie_word_embeddings", false);
+  shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
   shape.scaled_logits = config.json().has("logit_scale");
   if (architecture->experts) shape.experts = experts_of(config);
@@ -230,7 +236,8 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   add_layers(shape, config);
   const Layer& first = shape.layers.front();
   const std::int64_t rotated = shape.latent.kv_rank > 0 ? shape.latent.rope : first.head_dim;
-  add_rotations(shape, shape.positions, rotated, cls == "Olmo3ForCausalLM");
+  add_rotations(shape, shape.positions, rotated,
+                cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
   add_quantization(shape, config);
   return shape;
 }

@@ -150,8 +150,8 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   start.context = gpu.overhead.context;
   start.peers = peers_of(gpu, options.tensor_parallel);
   start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
-  start.requested = static_cast<std::uint64_t>(
-      std::ceil(static_cast<double>(start.total) * options.utilization));
+  start.requested =
+      static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
   const Release& release = release_named(options.release);
   const bool second = shape.second_runner() || !release.two_runners;
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
@@ -163,8 +163,8 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);
   } else if (release.second_estimates_graphs) {
-    start.graphs = graph_pool(shape, options, start.batch, gpu) +
-                   graph_code(shape, options, start.batch);
+    start.graphs =
+        graph_pool(shape, options, start.batch, gpu) + graph_code(shape, options, start.batch);
   }
   start.cache = cache_of(shape, options, start.batch.tokens, gpu.arch.sm);
   start.available =
@@ -182,8 +182,8 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   if (keeps_workspace(shape, options)) {
     start.buffers += expert_workspace(shape, options, start.batch.tokens);
   }
-  start.sampling =
-      static_cast<std::uint64_t>(4 * shape.vocab) * static_cast<std::uint64_t>(start.batch.sequences);
+  start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
+                   static_cast<std::uint64_t>(start.batch.sequences);
   start.working = working_set(shape, options, start.batch);
   return start;
 }

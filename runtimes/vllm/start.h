@@ -27,8 +27,8 @@ struct Start {
   std::uint64_t activations = 0;  ///< the profile run's
   std::uint64_t outside = 0;      ///< of PyTorch: what driver and libraries take beside the context
   std::uint64_t counted_buffers = 0;  ///< of its runner, by releases that count them
-  std::uint64_t graphs = 0;       ///< estimated before they are captured
-  std::int64_t available = 0;     ///< to its cache
+  std::uint64_t graphs = 0;           ///< estimated before they are captured
+  std::int64_t available = 0;         ///< to its cache
   Cache cache;
   std::int64_t blocks = 0;   ///< in it
   std::int64_t needed = 0;   ///< blocks of the requests that it is to hold at once

@@ -128,7 +128,8 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
       const std::int64_t groups =
           shape.group > 0 ? (weight.columns + shape.group - 1) / shape.group : 1;
       const std::int64_t scales = groups * weight.rows * weight.copies;
-      std::vector<std::uint64_t> all = {whole_bytes(elements * bits / 8), whole_bytes(scales * own)};
+      std::vector<std::uint64_t> all = {whole_bytes(elements * bits / 8),
+                                        whole_bytes(scales * own)};
       // Machete, Hopper's kernel, takes zero points as it takes scales; Marlin packs them.
       const bool machete = sm / 10 == 9;
       if (shape.zero_points) {

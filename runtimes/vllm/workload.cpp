@@ -75,15 +75,13 @@ void allocate(Ledger& ledger, const Start& start) {
     ledger.allocate("weights", Category::Parameters, start.weights);
   }
   const StageScope scope(ledger, Stage::Prefill, 1);
-  const std::uint64_t needed =
-      start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  const std::uint64_t needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
   const bool lacks = static_cast<std::int64_t>(needed) > start.available;
   if (!lacks) {
     ledger.allocate("KV cache", Category::KvCache, start.cached());
     ledger.allocate("buffers", Category::Workspace, start.buffers);
     ledger.allocate("CUDA graphs", Category::Workspace, start.graph_pool);
-    ledger.allocate("activations", Category::Activations,
-                    std::max(start.sampling, start.working));
+    ledger.allocate("activations", Category::Activations, std::max(start.sampling, start.working));
     return;
   }
   ledger.allocate("activations", Category::Activations, start.activations);
@@ -151,7 +149,8 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   const Start start = start_of(*shape_, options_, gpu);
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  outcome.overhead.libraries = start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
+  outcome.overhead.libraries =
+      start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
   SumAllocator sum(capacity + extent.extra_capacity, kGranule);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   outcome.report = report_on(ledger, [&] { allocate(ledger, start); });

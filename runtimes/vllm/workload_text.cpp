@@ -49,8 +49,8 @@ std::string EngineWorkload::text(const std::string& sizes) const {
 std::string EngineWorkload::types() const {
   const std::string quantization = quantization_of(*shape_, options_);
   const std::string weights = quantization.empty() ? name(options_.type) : quantization;
-  const std::string cache = options_.cache_type == "auto" ? name(options_.type)
-                                                          : options_.cache_type;
+  const std::string cache =
+      options_.cache_type == "auto" ? name(options_.type) : options_.cache_type;
   return "weights in " + weights + ", cache in " + cache;
 }
 

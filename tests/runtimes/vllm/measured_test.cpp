@@ -38,9 +38,11 @@ void add(std::vector<std::string>& flags, std::string name, const Json& value) {
 /// Its `serving`.
 Json told(const Json& row) {
   const Json& at = row.at("case");
-  std::vector<std::string> flags = {"--runtime", "vllm", "--gpu",  "h200",
-                                    "--engine",  "offline", "--compile-cache",
-                                    at.at("compile_cache") == "warm" ? "warm" : "cold"};
+  std::vector<std::string> flags = {
+      "--runtime",       "vllm",
+      "--gpu",           "h200",
+      "--engine",        "offline",
+      "--compile-cache", at.at("compile_cache") == "warm" ? "warm" : "cold"};
   for (const auto& [name, value] : at.at("engine").items()) add(flags, name, value);
   if (const std::uint64_t ballast = at.at("ballast"); ballast > 0) {
     flags.insert(flags.end(), {"--headroom", std::to_string(ballast)});

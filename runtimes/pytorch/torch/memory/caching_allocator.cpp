@@ -166,7 +166,8 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
   const bool small = bytes <= kSmallSize;
   Pools& own = pools(stream_);
   FreeList& free_blocks = small ? own.small : own.large;
-  Node* node = free_blocks.take(bytes, small ? ~std::uint64_t{0} : largest_given(bytes, max_split_));
+  Node* node =
+      free_blocks.take(bytes, small ? ~std::uint64_t{0} : largest_given(bytes, max_split_));
   if (node == nullptr) node = new_segment(segment_bytes(bytes), small);
   if (node == nullptr) {
     empty_cache();  // release_cached_blocks, and once more

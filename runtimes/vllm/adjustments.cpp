@@ -42,7 +42,7 @@ std::vector<Adjustment> EngineWorkload::adjustments(const ModelConfig&) const {
   if (quantization_of(*shape_, options_).empty()) {
     list.push_back(adjustment_of("quant", {.label = "weights in fp8",
                                            .changes = {{"quant", "bf16", "fp8"}},
-                                           .flags = {{"quantization", "fp8"}}}));
+                                           .flags = {{"quant", "fp8"}}}));
   }
   if (!options_.eager) {
     list.push_back(adjustment_of("eager", {.label = "without compilation and CUDA graphs",

@@ -20,7 +20,7 @@ std::optional<std::int64_t> given(const Flags& flags, const char* name, std::int
 Options read_options(const Flags& flags) {
   Options options;
   if (const auto text = typed(flags, "precision")) options.type = parse_precision(*text);
-  options.quantization = typed(flags, "quantization").value_or("");
+  options.quantization = typed(flags, "quant").value_or("");
   if (const auto text = typed(flags, "gpu-memory-utilization")) {
     options.utilization = parse_number("gpu-memory-utilization", *text, 1e-6, 1);
   }
@@ -39,7 +39,7 @@ Options read_options(const Flags& flags) {
   options.eager = has(flags, "enforce-eager");
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
-  options.tensor_parallel = given(flags, "tensor-parallel-size", kMostRanks).value_or(1);
+  options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);
   return options;
 }
 

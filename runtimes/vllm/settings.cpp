@@ -29,10 +29,10 @@ const Settings& settings() {
        .spellings = {{"dtype"}},
        .canonical_value = canonical_type,
        .offers = plain_precision_offers()},
-      {.name = "quantization",
+      {.name = "quant",
        .with = Inference,
        .help = "fp8 makes weights of 16 bits ones of 8 as they are loaded (default: as stored)",
-       .spellings = {{"q"}},
+       .spellings = {{"quantization"}, {"q"}},
        .offers = {{"", "as stored"}, {"fp8", "fp8, as it loads"}}},
       {.name = "max-model-len",
        .with = Inference,
@@ -89,11 +89,11 @@ const Settings& settings() {
        .with = Inference,
        .help = "whose rules: 0.26 (default), which was measured, or 0.33",
        .choices = {"0.26", "0.33"}},
-      {.name = "tensor-parallel-size",
+      {.name = "tensor-parallel",
        .with = Inference,
        .help = "GPUs that share every layer (default 1); figures are of each",
        .takes = Number,
-       .spellings = {{"tp"}}},
+       .spellings = {{"tensor-parallel-size"}, {"tp"}}},
   };
   return rows;
 }

@@ -14,7 +14,7 @@ Storage of_linears(const std::string& quantization) {
   }
   if (quantization == "bitsandbytes") return Storage::Nf4;
   if (quantization == "mxfp4" || quantization == "gpt_oss_mxfp4") return Storage::Mxfp4;
-  throw BadInput("quantization: what " + quantization +
+  throw BadInput("quant: what " + quantization +
                  " keeps is not predicted; fp8, awq, gptq, mxfp4, bitsandbytes, or none");
 }
 

@@ -132,7 +132,7 @@ void EngineWorkload::validate(const ModelConfig&) const {
   const std::int64_t ranks = options_.tensor_parallel;
   const std::int64_t heads = shape_->layers.front().heads;
   if (heads % ranks != 0) {
-    throw BadInput("tensor-parallel-size: " + std::to_string(heads) +
+    throw BadInput("tensor-parallel: " + std::to_string(heads) +
                    " heads are not shared out evenly by " + std::to_string(ranks) +
                    ", which vLLM refuses; a divisor");
   }
@@ -159,7 +159,6 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   }
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
-  if (start.refused()) outcome.notes.push_back("vLLM would not start: " + start.refusal);
   if (options_.tensor_parallel > 1) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
                             " GPUs");

@@ -20,7 +20,7 @@ Json EngineWorkload::asked() const {
   const std::string quantization = quantization_of(*shape_, options_);
   return {{"mode", "inference"},
           {"precision", name(options_.type)},
-          {"quantization", quantization.empty() ? Json(nullptr) : Json(quantization)},
+          {"quant", quantization.empty() ? Json(nullptr) : Json(quantization)},
           {"max_model_len", options_.fits_length ? Json("auto") : Json(size(kLengthAxis))},
           {"concurrency", options_.concurrency},
           {"gpu_memory_utilization", options_.utilization},
@@ -34,7 +34,7 @@ Json EngineWorkload::asked() const {
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},
           {"vllm_release", options_.release},
-          {"tensor_parallel_size", options_.tensor_parallel}};
+          {"tensor_parallel", options_.tensor_parallel}};
 }
 
 std::string EngineWorkload::text(const std::string& sizes) const {

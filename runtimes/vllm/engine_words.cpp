@@ -26,6 +26,9 @@ constexpr ForeignWord kWords[] = {
      "enable-auto-tool-choice enable-prefix-caching no-enable-prefix-caching "
      "enable-chunked-prefill trust-request-chat-template",
      PassedOver, Truth},
+    // Others have these words for what they refuse.
+    {"quantization -q", Means, Value, "quant"},
+    {"tensor-parallel-size -tp", Means, Value, "tensor-parallel"},
     {"pipeline-parallel-size pp", Refused, Value, kStages, "1"},
     {"data-parallel-size dp", Refused, Value, kReplicas, "1"},
     {"enable-expert-parallel", Refused, Truth, kReplicas},

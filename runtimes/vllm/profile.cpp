@@ -46,7 +46,8 @@ std::int64_t eager(const Shape& shape, const Layer& layer, std::int64_t ranks) {
   const std::int64_t q = layer.q_width() / ranks;
   const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
   const std::int64_t ffn = layer.ffn / ranks;
-  const std::int64_t mlp = 2 * hidden + (shape.gated ? 3 : 2) * ffn + hidden;
+  const std::int64_t mlp =
+      2 * hidden + (shape.gated ? 3 : 2) * ffn + hidden + shape.outlived * hidden;
   const std::int64_t attention = 2 * hidden + q + 2 * kv + q + hidden;
   return std::max(mlp, attention);
 }
@@ -59,8 +60,15 @@ std::int64_t mixed(const Shape& shape, const Layer& layer, const Options& option
   const std::int64_t held =
       (layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width()) / ranks +
       shape.hidden;
-  const std::int64_t passing = held + 3 * shape.hidden + 3 * shape.experts.shared / ranks;
+  const std::int64_t more = options.eager ? 2 : 0;  // the layer's caller's
+  const std::int64_t passing = held + (3 + more) * shape.hidden + 3 * shape.experts.shared / ranks;
   return passing + (3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count) / own;
+}
+
+/// Marlin's: of each multiprocessor a tile of 64 rows and 256 columns in fp32.
+std::uint64_t partial_tiles(int multiprocessors) {
+  constexpr std::uint64_t kTile = std::uint64_t{64} * 256 * kWordBytes;
+  return kTile * static_cast<std::uint64_t>(multiprocessors);
 }
 
 std::uint64_t embedded(const Shape& shape, const Options& options) {
@@ -90,7 +98,12 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
     widest = std::max(widest, layer.experts ? mixed(shape, layer, options)
                                             : width(shape, layer, options.tensor_parallel));
   }
-  const auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
+  auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
+  if (options.eager && quantization_of(shape, options) == "fp8") {
+    // What goes into the last linear, in a byte each.
+    layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
+                                         options.tensor_parallel);
+  }
   return std::max(layers, logits(shape, options, batch)) +
          static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
@@ -164,7 +177,8 @@ std::uint64_t working_set(const Shape& shape, const Options& options, const Batc
 
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
                        const Gpu& gpu) {
-  const bool packed = !quantization_of(shape, options).empty();
+  const std::string quantization = quantization_of(shape, options);
+  const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
   std::uint64_t peak = activations(shape, options, batch) + experts;
   if (!shape.second_runner()) {
@@ -174,6 +188,8 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
   if (!packed) peak += blas_workspace(gpu.arch.sm);
+  const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
+  if (marlin && gpu.arch.sm / 10 != kHopper) peak += partial_tiles(gpu.multiprocessors);
   if (options.eager || options.warm) return peak;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
   // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,

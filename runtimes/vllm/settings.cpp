@@ -32,7 +32,6 @@ const Settings& settings() {
       {.name = "quant",
        .with = Inference,
        .help = "fp8 makes weights of 16 bits ones of 8 as they are loaded (default: as stored)",
-       .spellings = {{"quantization"}, {"q"}},
        .offers = {{"", "as stored"}, {"fp8", "fp8, as it loads"}}},
       {.name = "max-model-len",
        .with = Inference,
@@ -92,8 +91,7 @@ const Settings& settings() {
       {.name = "tensor-parallel",
        .with = Inference,
        .help = "GPUs that share every layer (default 1); figures are of each",
-       .takes = Number,
-       .spellings = {{"tensor-parallel-size"}, {"tp"}}},
+       .takes = Number},
   };
   return rows;
 }

@@ -19,6 +19,7 @@ struct Architecture {
   bool experts = false;
   bool tied = false;  ///< where the config does not say
   std::int64_t norms = 2;
+  std::int64_t outlived = 0;
   bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
 };
 
@@ -26,22 +27,26 @@ struct Architecture {
 constexpr std::array kArchitectures = {
     Architecture{.name = "LlamaForCausalLM"},
     Architecture{.name = "MistralForCausalLM"},
-    Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true},
-    Architecture{.name = "Qwen3ForCausalLM"},
-    Architecture{.name = "GemmaForCausalLM"},
-    Architecture{.name = "Gemma2ForCausalLM", .norms = 4},
-    Architecture{.name = "Gemma3ForCausalLM", .norms = 4},
+    Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
+    Architecture{.name = "Qwen3ForCausalLM", .outlived = 1},
+    Architecture{.name = "GemmaForCausalLM", .outlived = 2},
+    Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
+    Architecture{.name = "Gemma3ForCausalLM", .norms = 4, .outlived = 2},
     Architecture{.name = "Phi3ForCausalLM"},
     Architecture{.name = "Olmo2ForCausalLM"},
     Architecture{.name = "Olmo3ForCausalLM"},
-    Architecture{.name = "GraniteForCausalLM"},
+    Architecture{.name = "GraniteForCausalLM", .outlived = 1},
     Architecture{.name = "GPT2LMHeadModel", .gated = false, .biased = true},
     Architecture{.name = "PhiForCausalLM", .gated = false, .biased = true, .norms = 1},
-    Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true},
+    Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true, .outlived = 1},
     Architecture{.name = "FalconForCausalLM", .gated = false, .tied = true},
-    Architecture{.name = "Starcoder2ForCausalLM", .gated = false, .biased = true, .tied = true},
-    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1},
-    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1},
+    Architecture{.name = "Starcoder2ForCausalLM",
+                 .gated = false,
+                 .biased = true,
+                 .tied = true,
+                 .outlived = 1},
+    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1, .outlived = 2},
+    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1, .outlived = 2},
     Architecture{.name = "MixtralForCausalLM", .experts = true},
     Architecture{
         .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
@@ -90,6 +95,7 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.architecture = of.name;
   shape.gated = of.gated;
   shape.norms = of.norms;
+  shape.outlived = of.outlived;
   if (of.biased) shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
   if (of.qkv_bias) shape.qkv_bias = true;
 }
@@ -235,7 +241,11 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   shape.experts.bias = cls == "GptOssForCausalLM";
   add_layers(shape, config);
   const Layer& first = shape.layers.front();
-  const std::int64_t rotated = shape.latent.kv_rank > 0 ? shape.latent.rope : first.head_dim;
+  const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
+  const std::int64_t rotated =
+      shape.latent.kv_rank > 0
+          ? shape.latent.rope
+          : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
   add_rotations(shape, shape.positions, rotated,
                 cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
   add_quantization(shape, config);

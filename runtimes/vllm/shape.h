@@ -59,6 +59,9 @@ struct Shape {
   std::int64_t rotary_dim = 0;
   std::int64_t rotary_tables = 0;
   std::int64_t norms = 2;  ///< of the residual stream, a layer
+  /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
+  /// as norms and sums are written elsewhere, or gate and up until down is done.
+  std::int64_t outlived = 0;
   bool tied = false;
   bool gated = true;  ///< gate and up are one linear
   bool learned_positions = false;

@@ -1,6 +1,7 @@
 #include "runtimes/vllm/start.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -45,6 +46,16 @@ Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
   return batch;
 }
 
+/// RotaryEmbedding._compute_cos_sin_cache: angles, cosines, sines, and both beside each other,
+/// which alone is left.
+Block rotations_in_fp32(pytorch::CachingAllocator& torch, std::int64_t elements) {
+  const auto half = static_cast<std::uint64_t>(elements * 2);
+  const std::array parts = {torch.allocate(half), torch.allocate(half), torch.allocate(half)};
+  const Block both = torch.allocate(2 * half);
+  for (const Block& part : parts) torch.free(part);
+  return both;
+}
+
 /// What is allocated once it has loaded, by which it counts (DeviceMemoryProfiler).
 std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& batch,
                      bool second_runner, int sm) {
@@ -57,8 +68,9 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   std::vector<std::pair<Block, std::uint64_t>> repacked;
   for (const Weight& weight : weights_of(shape, options)) {
     const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
-    // Of a checkpoint in 16 bits each tensor is there in both for a while.
+    // Of a checkpoint in 16 bits each tensor is there in both for a while; rotations in fp32.
     std::optional<Block> whole;
+    if (weight.rotations) whole = rotations_in_fp32(torch, weight.elements());
     if (is_quantized_as_it_loads(weight, shape, options)) {
       whole = torch.allocate(2 * parts.front());
     }

@@ -85,7 +85,7 @@ class Listing {
   /// Made with the first layer that has them.
   void add_rotations() {
     for (; rotations_ < shape_.rotary_tables; ++rotations_) {
-      whole(shape_.rotary_rows, shape_.rotary_dim);
+      list_.push_back({WeightKind::Whole, shape_.rotary_rows, shape_.rotary_dim, 1, true});
     }
   }
 

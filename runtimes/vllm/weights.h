@@ -20,7 +20,7 @@ struct Weight {
   std::int64_t rows = 0;     ///< outputs
   std::int64_t columns = 1;  ///< inputs
   std::int64_t copies = 1;   ///< experts
-  bool wide = false;         ///< in fp32, whatever the model's type
+  bool rotations = false;    ///< computed in fp32, and then made the model's type
 
   std::int64_t elements() const { return rows * columns * copies; }
 };

@@ -99,8 +99,8 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
                                             : width(shape, layer, options.tensor_parallel));
   }
   auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
-  if (options.eager && quantization_of(shape, options) == "fp8") {
-    // What goes into the last linear, in a byte each.
+  if (options.eager && shape.outlived > 0 && quantization_of(shape, options) == "fp8") {
+    // Beside gate and up, which are held, what goes into down, in a byte each.
     layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
                                          options.tensor_parallel);
   }

@@ -32,7 +32,14 @@ std::string arch_text(const Budget& budget) {
 }
 
 Gpu gpu_of(const Budget& budget) {
-  Gpu gpu{budget.arch, budget.multiprocessors, budget.overhead, budget.platform, budget.room()};
+  Gpu gpu{budget.arch,
+          budget.multiprocessors,
+          budget.overhead,
+          budget.platform,
+          budget.room(),
+          budget.vram,
+          static_cast<std::uint64_t>(budget.traits.l2_bytes.value_or(0)),
+          budget.title};
   for (const Budget& card : budget.machine) gpu.machine.push_back(gpu_of(card));
   return gpu;
 }

@@ -153,6 +153,7 @@ Estimate estimate(const Request& request, OomDetail ending) {
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
   result.devices = runs.run().devices;
+  result.serving = runs.run().serving;
   result.cards = cards_of(request, runs.run());
   for (const CardEstimate& card : result.cards) {
     result.verdict = std::max(result.verdict, card.verdict);

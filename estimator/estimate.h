@@ -56,6 +56,7 @@ struct Estimate {
   std::optional<MissingMemory> missing;  ///< where a run on this card ends, if it does and is told
   std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
   std::vector<DeviceParts> devices;      ///< where a run is told of device by device
+  std::optional<Serving> serving;        ///< of an engine that fills its share
   std::vector<CardEstimate> cards;       ///< of a machine with cards of several kinds, each
   std::size_t card = 0;  ///< of these, the one that all else is of: the one with least to spare
   std::int64_t parameters = 0;         ///< as published

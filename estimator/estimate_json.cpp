@@ -65,6 +65,31 @@ Json devices_json(const std::vector<DeviceParts>& devices) {
   return list;
 }
 
+Json serving_json(const Serving& serving) {
+  Json json = {{"requested", serving.requested},
+               {"weights", serving.weights},
+               {"activations", serving.activations},
+               {"outside_torch", serving.outside},
+               {"graphs", serving.graphs},
+               {"available", serving.available},
+               {"needed", serving.needed},
+               {"blocks", serving.blocks},
+               {"block_size", serving.block_size},
+               {"tokens", serving.tokens},
+               {"concurrency", serving.concurrency},
+               {"max_model_len", serving.length},
+               {"longest", serving.longest},
+               {"max_num_batched_tokens", serving.batched_tokens},
+               {"max_num_seqs", serving.sequences},
+               {"beyond_at_rest", serving.beyond_at_rest},
+               {"beyond_serving", serving.beyond_serving},
+               {"least_utilization", serving.least_share},
+               {"most_utilization", serving.most_share},
+               {"command", serving.command}};
+  json["refusal"] = serving.refusal.empty() ? Json(nullptr) : Json(serving.refusal);
+  return json;
+}
+
 Json machine_json(const std::vector<CardEstimate>& cards) {
   Json list = Json::array();
   for (const CardEstimate& card : cards) {
@@ -127,6 +152,7 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
   } else {
     json["on_host"] = nullptr;
   }
+  if (estimate.serving) json["serving"] = serving_json(*estimate.serving);
   if (!estimate.devices.empty()) json["devices"] = devices_json(estimate.devices);
   if (!estimate.cards.empty()) json["machine"] = machine_json(estimate.cards);
   json["stages"] = stages_json(estimate.stages);

@@ -11,8 +11,6 @@ constexpr const char* kShares =
     "shares weights, gradients and states as ZeRO-3 does, or zero1";
 constexpr const char* kTrl =
     "another loss than a language model's; vramfit run runs TRL's trainers";
-constexpr const char* kVllm =
-    "is vLLM's, which no --runtime here has; nearest: --runtime llama.cpp";
 
 constexpr ForeignWord kWords[] = {
     // Of transformers' TrainingArguments, of TRL's and PEFT's: schedules, rates, files, names.
@@ -51,9 +49,6 @@ constexpr ForeignWord kWords[] = {
     {"num-generations", Refused, Value, kTrl, "1"},
     {"neftune-noise-alpha", Refused, Value,
      "noise on embeddings is not predicted here; vramfit run runs the script", "0"},
-    {"gpu-memory-utilization max-model-len max-num-seqs max-num-batched-tokens kv-cache-dtype",
-     Refused, Value, kVllm},
-    {"enforce-eager", Refused, Truth, kVllm},
     {"qlora", Refused, Truth, kQuantizedWeights},
     {"bits", Refused, Value, kQuantizedWeights, "16"},
     {"quantization quantization-config", Refused, Value, kQuantizedWeights},

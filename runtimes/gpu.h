@@ -54,6 +54,9 @@ struct Gpu {
   Overhead overhead;
   Platform platform = Platform::Cuda;
   std::uint64_t room = 0;  ///< what of it is a run's, its overhead within. Bytes
+  std::uint64_t vram = 0;  ///< all of it, as nvidia-smi lists it. Bytes
+  std::uint64_t l2_bytes = 0;
+  std::string title = {};  ///< as its driver spells it
   /// Where cards of several kinds are in one machine: all of them, in its order.
   std::vector<Gpu> machine = {};
 };

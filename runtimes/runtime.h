@@ -22,6 +22,7 @@
 #include "runtimes/foreign_words.h"
 #include "runtimes/gpu.h"
 #include "runtimes/search_axis.h"
+#include "runtimes/serving.h"
 #include "runtimes/setting.h"
 
 // The door to every runtime: whose step it is that a question is about. A runtime reads its flags
@@ -83,6 +84,7 @@ struct Outcome {
   std::vector<DeviceParts> devices;  ///< where a run is told of device by device
   std::vector<CardUse> cards;        ///< of a machine with cards of several kinds, each
   std::size_t card = 0;              ///< of these, the one that the report is of
+  std::optional<Serving> serving;    ///< where it is an engine that fills its share
   std::vector<std::string> notes;    ///< what was assumed or left out, a line each
 };
 

@@ -90,6 +90,8 @@ def test_each_is_a_schema(name):
         "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",
         "--model llama3-70b --runtime llama.cpp --ctx 4096 --gpu rtx4090,rtx3060-12gb",
         "--model qwen3-8b --runtime llama.cpp --ctx 4096 --gpu mac-16gb --max-quant",
+        "--model qwen3-8b --runtime vllm --gpu rtx4090 --max-max-model-len",
+        "--model llama3.1-8b --runtime vllm --max-model-len 131072 --gpu rtx4090",
     ],
 )
 def test_fit(arguments):
@@ -152,7 +154,8 @@ def test_reference(path):
     if path.parent.name in ("nccl", "stored"):
         part = f"#/$defs/{path.parent.name}"
     if path.parent.name == "vllm":
-        part = "#/$defs/cuda_graphs" if path.stem == "cuda_graphs" else "#/$defs/vllm"
+        parts = {"cuda_graphs": "cuda_graphs", "standin": "vllm_standin"}
+        part = f"#/$defs/{parts.get(path.stem, 'vllm')}"
     name = f"reference.schema.json{part}"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [found for line in lines for found in objections(validator(name), line)] == []

@@ -10,6 +10,7 @@
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/formula_table.h"
 #include "estimator/fit/search_text.h"
+#include "estimator/fit/serving_text.h"
 #include "estimator/fit/sums.h"
 #include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
@@ -132,6 +133,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   text += sums(estimate, answer.request.budget) + "\n";
   text += wrapped(answer_line(estimate, answer.request.budget, style.colours), 2) + "\n";
   text += machine_text(estimate.cards, style.colours);
+  if (estimate.serving) text += serving_text(*estimate.serving);
   text += devices_text(estimate.devices) + own_choice_text(answer);
   if (style.verbose) text += waterfall(estimate) + "\n";
   if (answer.advised) text += advice_text(answer, style.colours) + "\n";

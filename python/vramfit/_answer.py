@@ -155,6 +155,11 @@ class Answer:
         return self.card.devices
 
     @property
+    def serving(self) -> dict[str, Any] | None:
+        """Under vllm: what it counts, its blocks and requests at once, why it would not start."""
+        return self.card.serving
+
+    @property
     def own_choice(self) -> dict[str, str] | None:
         """Under llama.cpp: the keywords that its --fit would set on such a card."""
         return self.card.own_choice

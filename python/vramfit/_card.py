@@ -88,6 +88,8 @@ class CardAnswer:
     uncertainty: Uncertainty | None  #: None: nobody knows
     largest: Largest | None  #: of a search
     devices: tuple[DeviceParts, ...] = ()  #: where a run is told of device by device: llama.cpp's
+    #: under vllm: what it counts, its blocks and requests at once, why it would not start
+    serving: dict[str, Any] | None = None
     own_choice: dict[str, str] | None = None  #: keywords that its runtime would set by itself
 
 
@@ -118,5 +120,6 @@ def card_of(values: dict[str, Any]) -> CardAnswer:
         if searched
         else None,
         devices=tuple(DeviceParts(**one) for one in values.get("devices", ())),
+        serving=values.get("serving"),
         own_choice=values.get("own_choice"),
     )

@@ -5,7 +5,7 @@ export interface Flags {
   config?: object | string;
   params?: string | number;
   train?: boolean;
-  runtime?: 'pytorch' | 'vramfit' | 'llama.cpp' | 'article';
+  runtime?: 'pytorch' | 'vramfit' | 'llama.cpp' | 'vllm' | 'article';
   precision?: string;
   batch?: number | string;
   seq?: number | string;
@@ -97,6 +97,8 @@ export interface OnCard {
   on_host: { layers: number; bytes: number } | null;
   /** Under llama.cpp: what each GPU and the host hold, part by part. */
   devices?: { device: string; parts: Record<string, number> }[];
+  /** Under vllm: what it counts of its share, its blocks, what it takes beyond. */
+  serving?: Record<string, number | string | null>;
   /** With a list in `gpu`: each card; all else is of the one with least to spare. */
   machine?: {
     gpu: string;

@@ -51,7 +51,7 @@ inline const std::vector<PeoplesQuestion>& first_questions() {
       {"qwen3-30b-a3b 4090 --runtime llama.cpp --quant q4_k_m", Answer, "qwen3-30b-a3b:"},
       {"gpt-oss:20b 16GB --runtime llama.cpp", Answer, "gpt-oss-20b:"},
       {"mixtral h100", Refusal, "--runtime llama.cpp"},
-      {"qwen3-8b 4090 --gpu-memory-utilization 0.9", Refusal, "vLLM"},
+      {"qwen3-8b 4090 --gpu-memory-utilization 0.9", Refusal, "--runtime vllm"},
       // Words of other tools.
       {"llama3-8b 4090 --train --lora-r 16 --lora-dropout 0.05 --checkpoint full", Answer,
        "with dropout"},
@@ -91,9 +91,9 @@ inline const std::vector<PeoplesQuestion>& further_questions() {
       {"phi4 P40 --runtime llama.cpp --quant q8_0", Answer, "on p40"},
       {"llama2-13b 1080ti --runtime llama.cpp --quant q4_k_m", Answer, "on gtx1080ti"},
       // "Why is my GPU too small for vLLM?"
-      {"llama3-8b a10g --max-model-len 8192", Refusal, "vLLM"},
+      {"llama3-8b a10g --max-model-len 8192", Refusal, "--runtime vllm"},
       {"llama3-8b a10g --max-num-seqs 64", Refusal, "vLLM"},
-      {"llama3-8b a10g --enforce-eager", Refusal, "vLLM"},
+      {"llama3-8b a10g --enforce-eager", Refusal, "--runtime vllm"},
       {"llama3-70b a100 --tensor-parallel-size 4", Refusal, "nearest: --gpus N"},
       {"llama3-8b a10g --kv-cache-dtype fp8", Refusal, "vLLM"},
       // "Can I fine-tune it here?"

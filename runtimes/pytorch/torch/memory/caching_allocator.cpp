@@ -25,6 +25,12 @@ std::uint64_t segment_bytes(std::uint64_t bytes) {
   return round_up(bytes, CachingAllocator::kRoundLarge);
 }
 
+/// get_free_block: what may be given for so many bytes, where large blocks are not split.
+std::uint64_t largest_given(std::uint64_t bytes, std::uint64_t max_split) {
+  if (max_split == ~std::uint64_t{0}) return max_split;
+  return bytes < max_split ? max_split - 1 : bytes + CachingAllocator::kLargeBuffer - 1;
+}
+
 /// should_split.
 bool worth_splitting(bool small, std::uint64_t rest) {
   return small ? rest >= CachingAllocator::kMinBlockSize : rest > CachingAllocator::kSmallSize;
@@ -96,6 +102,14 @@ CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
   return node;
 }
 
+CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes,
+                                                         std::uint64_t at_most) {
+  Node* node = take(bytes);
+  if (node == nullptr || node->bytes <= at_most) return node;
+  insert(node);
+  return nullptr;
+}
+
 std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
   std::vector<Node*> all;
   for (std::size_t bin = filled_from(0); bin < kBins; bin = filled_from(bin + 1)) {
@@ -152,7 +166,8 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
   const bool small = bytes <= kSmallSize;
   Pools& own = pools(stream_);
   FreeList& free_blocks = small ? own.small : own.large;
-  Node* node = free_blocks.take(bytes);
+  Node* node =
+      free_blocks.take(bytes, small ? ~std::uint64_t{0} : largest_given(bytes, max_split_));
   if (node == nullptr) node = new_segment(segment_bytes(bytes), small);
   if (node == nullptr) {
     empty_cache();  // release_cached_blocks, and once more
@@ -160,7 +175,7 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
   }
   if (node == nullptr) throw OutOfMemory(requested, reserved_, capacity_);
 
-  if (worth_splitting(small, node->bytes - bytes)) {
+  if (worth_splitting(small, node->bytes - bytes) && (small || bytes < max_split_)) {
     Node* rest = new_node();
     rest->offset = node->offset + bytes;
     rest->bytes = node->bytes - bytes;

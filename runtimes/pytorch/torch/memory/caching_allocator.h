@@ -38,6 +38,10 @@ class CachingAllocator final : public Allocator {
   Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
   void free(const Block& block) noexcept override;
 
+  /// Blocks of so many bytes and more are not split from now on, nor are they given for smaller
+  /// requests: max_split_size_mb.
+  void set_max_split(std::uint64_t bytes) { max_split_ = bytes; }
+
   /// What is allocated from now on is on this stream.
   void use(Stream stream) { stream_ = stream; }
 
@@ -97,6 +101,8 @@ class CachingAllocator final : public Allocator {
     void erase(Node* node);
     /// Takes out the smallest of at least `bytes`, the lowest among equals; null: there is none.
     Node* take(std::uint64_t bytes);
+    /// The same, unless it is larger than that.
+    Node* take(std::uint64_t bytes, std::uint64_t at_most);
     std::vector<Node*> nodes() const;
 
    private:
@@ -131,6 +137,7 @@ class CachingAllocator final : public Allocator {
   Node* merge(Node* node);
 
   std::uint64_t capacity_;
+  std::uint64_t max_split_ = ~std::uint64_t{0};
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;

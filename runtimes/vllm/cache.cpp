@@ -1,0 +1,117 @@
+#include "runtimes/vllm/cache.h"
+
+#include <algorithm>
+
+#include "runtimes/vllm/elements.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::int64_t kUsualBlock = 16;
+constexpr std::int64_t kHopper = 90;
+
+/// Layers that are alike, as far as their cache goes.
+struct Kind {
+  Layer of;
+  std::uint64_t page = 0;
+  std::int64_t block = 0;
+  std::int64_t layers = 0;
+};
+
+bool alike(const Layer& a, const Layer& b) {
+  return a.keeps == b.keeps && a.window == b.window && a.kv_heads == b.kv_heads &&
+         a.head_dim == b.head_dim;
+}
+
+std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options) {
+  const std::int64_t heads = std::max<std::int64_t>(
+      layer.keeps == Keeps::Latent ? 1 : layer.kv_heads / options.tensor_parallel, 1);
+  const std::int64_t both = layer.keeps == Keeps::Latent ? 1 : 2;
+  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * cache_bytes(options));
+}
+
+/// AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens.
+std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
+  if (options.block) return *options.block;
+  const bool latent = shape.layers.front().keeps == Keeps::Latent;
+  return latent && sm / 10 == kHopper / 10 && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+}
+
+std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
+  std::vector<Kind> kinds;
+  for (const Layer& layer : shape.layers) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const Kind& one) { return alike(one.of, layer); });
+    if (kind != kinds.end()) {
+      ++kind->layers;
+    } else {
+      kinds.push_back({layer, page_of(layer, block, options), block, 1});
+    }
+  }
+  return kinds;
+}
+
+/// unify_kv_cache_spec_page_size: smaller pages are of more tokens.
+void unify(std::vector<Kind>& kinds) {
+  std::uint64_t largest = 0;
+  for (const Kind& kind : kinds) largest = std::max(largest, kind.page);
+  for (Kind& kind : kinds) {
+    kind.block *= static_cast<std::int64_t>(largest / kind.page);
+    kind.page = largest;
+  }
+}
+
+/// _get_kv_cache_groups_uniform_page_size: layers of a group.
+std::int64_t group_size(const std::vector<Kind>& kinds) {
+  const auto fewer = [](const Kind& a, const Kind& b) { return a.layers < b.layers; };
+  const auto [least, most] = std::minmax_element(kinds.begin(), kinds.end(), fewer);
+  return 2 * most->layers < 3 * least->layers ? most->layers : least->layers;
+}
+
+}  // namespace
+
+std::int64_t Cache::blocks_in(std::int64_t available) const {
+  return available <= 0
+             ? 0
+             : available / static_cast<std::int64_t>(page) / std::max<std::int64_t>(tensors, 1);
+}
+
+std::int64_t Cache::blocks_of(std::int64_t length) const {
+  std::int64_t blocks = 0;
+  for (const CacheGroup& group : groups) {
+    if (group.keeps == Keeps::Window) {
+      blocks += ceil_div(std::min(group.window - 1 + in_flight, length), group.block) + 1;
+    } else {
+      blocks += ceil_div(length, group.block);
+    }
+  }
+  return blocks;
+}
+
+std::int64_t Cache::longest(std::int64_t blocks, std::int64_t at_most) const {
+  std::int64_t low = 0;
+  std::int64_t high = at_most + 1;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (blocks_of(middle) <= blocks ? low : high) = middle;
+  }
+  return low;
+}
+
+Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm) {
+  std::vector<Kind> kinds = kinds_of(shape, options, block_of(shape, options, sm));
+  unify(kinds);
+  Cache cache;
+  cache.page = kinds.front().page;
+  cache.tensors = group_size(kinds);
+  // Scheduling is asynchronous, so that a batch is prepared while another runs.
+  cache.in_flight = batched_tokens * (options.stages + 1);
+  for (const Kind& kind : kinds) {
+    for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
+      cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});
+    }
+  }
+  return cache;
+}
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtimes/vllm/options.h"
+#include "runtimes/vllm/shape.h"
+
+// What vLLM makes its cache of: vllm/v1/core/kv_cache_utils.py and v1/kv_cache_interface.py.
+namespace vramfit::vllm {
+
+/// Layers that share a block table.
+struct CacheGroup {
+  Keeps keeps = Keeps::All;
+  std::int64_t window = 0;
+  std::int64_t block = 0;  ///< tokens
+};
+
+struct Cache {
+  std::vector<CacheGroup> groups;
+  std::uint64_t page = 0;    ///< bytes of a block in one layer
+  std::int64_t tensors = 0;  ///< layers of the largest group, each with a tensor that groups share
+  std::int64_t in_flight = 0;  ///< tokens that may be scheduled and not yet settled
+
+  /// Of all layers, a block's.
+  std::uint64_t block_bytes() const { return page * static_cast<std::uint64_t>(tensors); }
+  std::int64_t blocks_in(std::int64_t available) const;
+  /// That a request of that length has to have at most.
+  std::int64_t blocks_of(std::int64_t length) const;
+  /// The longest request that has room in so many blocks, of `at_most` tokens; 0: not even one.
+  std::int64_t longest(std::int64_t blocks, std::int64_t at_most) const;
+};
+
+/// `batched_tokens`: as it was settled.
+Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm);
+
+}  // namespace vramfit::vllm

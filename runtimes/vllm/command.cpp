@@ -1,0 +1,27 @@
+#include "runtimes/vllm/command.h"
+
+#include <sstream>
+
+namespace vramfit::vllm {
+
+std::string command_of(const Shape& shape, const Options& options, const Start& start) {
+  std::ostringstream line;
+  line << "vllm serve " << shape.name;
+  if (options.type == DType::Fp16) line << " --dtype float16";
+  if (!options.quantization.empty()) line << " --quantization " << options.quantization;
+  line << " --max-model-len " << start.length;
+  if (options.cache_bytes) {
+    line << " --kv-cache-memory-bytes " << *options.cache_bytes;
+  } else {
+    line << " --gpu-memory-utilization " << options.utilization;
+  }
+  line << " --max-num-batched-tokens " << start.batch.tokens << " --max-num-seqs "
+       << start.batch.sequences;
+  if (options.cache_type != "auto") line << " --kv-cache-dtype " << options.cache_type;
+  if (options.block) line << " --block-size " << *options.block;
+  if (options.eager) line << " --enforce-eager";
+  if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;
+  return line.str();
+}
+
+}  // namespace vramfit::vllm

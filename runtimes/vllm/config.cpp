@@ -1,0 +1,60 @@
+#include "runtimes/vllm/config.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::int64_t kLargest = std::int64_t{1} << 24;
+constexpr const char* kTextParts[] = {"text_config", "llm_config", "language_config"};
+
+void lay_text_part_over(nlohmann::json& config) {
+  for (const char* key : kTextParts) {
+    const auto found = config.find(key);
+    if (found == config.end() || !found->is_object()) continue;
+    const nlohmann::json text = *found;
+    for (const auto& [name, value] : text.items()) {
+      if (name != "architectures") config[name] = value;
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+Config Config::parse(const std::string& text, const std::string& source) {
+  nlohmann::json config = parse_json_object(text, source, "a Hugging Face config.json");
+  lay_text_part_over(config);
+  return {std::make_shared<const nlohmann::json>(std::move(config)), source};
+}
+
+std::string Config::architecture() const {
+  const std::vector<std::string> classes = texts("architectures");
+  if (classes.empty()) json().fail("architectures", "names no class; the model's, in a list");
+  return classes.front();
+}
+
+const char* Config::first(std::initializer_list<const char*> keys) const {
+  for (const char* key : keys) {
+    if (json().has(key)) return key;
+  }
+  return nullptr;
+}
+
+std::int64_t Config::integer(std::initializer_list<const char*> keys) const {
+  const char* key = first(keys);
+  return json().integer(key == nullptr ? *keys.begin() : key, 1, kLargest);
+}
+
+std::int64_t Config::integer_or(std::initializer_list<const char*> keys,
+                                std::int64_t otherwise) const {
+  const char* key = first(keys);
+  return key == nullptr ? otherwise : json().integer(key, 0, kLargest);
+}
+
+std::vector<std::string> Config::texts(const char* key) const {
+  return json().has(key) ? json().texts(key) : std::vector<std::string>();
+}
+
+}  // namespace vramfit::vllm

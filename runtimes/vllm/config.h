@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/config/json_reader.h"
+
+namespace vramfit::vllm {
+
+/// A Hugging Face config.json with its text's part laid over the whole (get_hf_text_config).
+class Config {
+ public:
+  /// Throws BadInput that names `source` where it is none.
+  static Config parse(const std::string& text, const std::string& source);
+
+  JsonReader json() const { return {*json_, source_}; }
+  /// The class that its weights are of.
+  std::string architecture() const;
+  std::string model_type() const { return json().text_or("model_type", ""); }
+  /// Of these keys the first that is there, a whole number.
+  std::int64_t integer(std::initializer_list<const char*> keys) const;
+  std::int64_t integer_or(std::initializer_list<const char*> keys, std::int64_t otherwise) const;
+  bool truth(const char* key, bool otherwise) const { return json().boolean_or(key, otherwise); }
+  std::vector<std::string> texts(const char* key) const;
+  std::optional<JsonReader> object(const char* key) const { return json().object(key); }
+
+ private:
+  Config(std::shared_ptr<const nlohmann::json> json, std::string source)
+      : json_(std::move(json)), source_(std::move(source)) {}
+  const char* first(std::initializer_list<const char*> keys) const;
+
+  std::shared_ptr<const nlohmann::json> json_;
+  std::string source_;
+};
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtimes/vllm/options.h"
+
+namespace vramfit::vllm {
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Of one element of the model's own type.
+inline std::int64_t own_bytes(const Options& options) {
+  return options.type == DType::Fp32 ? 4 : 2;
+}
+
+/// Of one that is cached.
+inline std::int64_t cache_bytes(const Options& options) {
+  if (options.cache_type == "auto") return own_bytes(options);
+  return options.cache_type.starts_with("fp8") ? 1 : 2;
+}
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/dtype.h"
+
+namespace vramfit::vllm {
+
+/// What linears are stored in.
+enum class Storage : std::uint8_t {
+  Plain,   ///< the model's own type
+  Fp8,     ///< one byte, a scale a tensor or row
+  Packed,  ///< few bits, by Marlin's or Machete's kernels: AWQ, GPTQ, compressed-tensors
+  Mxfp4,   ///< experts alone
+  Nf4,     ///< bitsandbytes
+};
+
+/// How an engine is started: vLLM's own arguments. What is absent is its default, by card.
+struct Options {
+  double utilization = 0.92;
+  std::optional<std::uint64_t> cache_bytes;     ///< --kv-cache-memory-bytes
+  std::optional<std::int64_t> length;           ///< --max-model-len; absent: the config's
+  bool fits_length = false;                     ///< --max-model-len -1
+  std::optional<std::int64_t> batched_tokens;   ///< --max-num-batched-tokens
+  std::optional<std::int64_t> sequences;        ///< --max-num-seqs
+  std::optional<std::int64_t> block;            ///< --block-size
+  std::optional<std::int64_t> largest_capture;  ///< --max-cudagraph-capture-size
+  std::int64_t concurrency = 1;  ///< requests of that length that the cache is to hold at once
+  DType type = DType::Bf16;
+  std::string cache_type = "auto";
+  std::string quantization;  ///< --quantization; empty: the config's
+  std::string release = "0.26";
+  bool eager = false;
+  bool offline = false;  ///< vllm.LLM, whose defaults differ from the server's
+  bool warm = false;     ///< an earlier start has left what it compiled
+  std::int64_t tensor_parallel = 1;
+  std::int64_t stages = 1;
+};
+
+}  // namespace vramfit::vllm

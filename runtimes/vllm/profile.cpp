@@ -1,0 +1,203 @@
+#include "runtimes/vllm/profile.h"
+
+#include <algorithm>
+
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
+#include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/storage.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr int kHopper = 9;
+constexpr std::uint64_t kHoppersWorkspace = std::uint64_t{4096} * 8 << 10;
+constexpr std::uint64_t kOthersWorkspace = (std::uint64_t{4096} * 2 + 16 * 8) << 10;
+/// Of each request, places of logits and what is told of it; and its first and last.
+constexpr std::int64_t kOfRequest = 16;
+constexpr std::int64_t kOfBatch = 512;
+constexpr std::int64_t kWordBytes = 4;
+/// Of the vocabulary in fp32: logits, probabilities, noise.
+constexpr std::int64_t kCopies = 3;
+/// Requests from which on a kernel masks logits, with a row of its own a multiprocessor.
+constexpr std::int64_t kMasked = 8;
+
+/// Elements of a token that are alive at once in the widest layer: while it is at its MLP, or at
+/// its projections.
+///
+/// Where it is compiled, a piece reaches from behind one layer's attention to the next one's. Its
+/// caller holds what it is called with, attention's output and the residual stream, until it
+/// returns. Inductor keeps the sum that the next layer adds to, frees each buffer at its last use
+/// and writes none in the place of one of another size.
+std::int64_t compiled(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+  const std::int64_t hidden = shape.hidden;
+  const std::int64_t q = layer.q_width() / ranks;
+  const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
+  const std::int64_t ffn = layer.ffn / ranks;
+  const std::int64_t held = q + hidden;
+  const std::int64_t mlp = shape.gated ? held + hidden + 3 * ffn : held + 2 * hidden + ffn;
+  const std::int64_t projected = q + 2 * kv;
+  const std::int64_t attention = held + hidden + projected + q + kv + q;
+  return std::max(mlp, attention);
+}
+
+/// Op by op: what a module was called with, and what it named, is alive until it returns.
+std::int64_t eager(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+  const std::int64_t hidden = shape.hidden;
+  const std::int64_t q = layer.q_width() / ranks;
+  const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
+  const std::int64_t ffn = layer.ffn / ranks;
+  const std::int64_t mlp =
+      2 * hidden + (shape.gated ? 3 : 2) * ffn + hidden + shape.outlived * hidden;
+  const std::int64_t attention = 2 * hidden + q + 2 * kv + q + hidden;
+  return std::max(mlp, attention);
+}
+
+/// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
+/// that a token goes to its weight, number and place.
+std::int64_t mixed(const Shape& shape, const Layer& layer, const Options& options) {
+  const std::int64_t ranks = options.tensor_parallel;
+  const std::int64_t own = own_bytes(options);
+  const std::int64_t held =
+      (layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width()) / ranks +
+      shape.hidden;
+  const std::int64_t more = options.eager ? 2 : 0;  // the layer's caller's
+  const std::int64_t passing = held + (3 + more) * shape.hidden + 3 * shape.experts.shared / ranks;
+  return passing + (3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count) / own;
+}
+
+/// Marlin's: of each multiprocessor a tile of 64 rows and 256 columns in fp32.
+std::uint64_t partial_tiles(int multiprocessors) {
+  constexpr std::uint64_t kTile = std::uint64_t{64} * 256 * kWordBytes;
+  return kTile * static_cast<std::uint64_t>(multiprocessors);
+}
+
+std::uint64_t embedded(const Shape& shape, const Options& options) {
+  const std::int64_t unit = 64 * options.tensor_parallel;
+  const std::int64_t rows = ceil_div(shape.vocab, unit) * unit / options.tensor_parallel;
+  return static_cast<std::uint64_t>(rows * shape.hidden * own_bytes(options));
+}
+
+std::uint64_t logits(const Shape& shape, const Options& options, const Batch& batch) {
+  const std::int64_t own = own_bytes(options);
+  const std::int64_t rows = std::min(batch.sequences, batch.tokens);
+  const std::int64_t vocabulary = shape.vocab * (shape.scaled_logits ? 2 : 1);
+  return static_cast<std::uint64_t>(batch.tokens * shape.hidden * own +
+                                    rows * (shape.hidden + vocabulary) * own);
+}
+
+}  // namespace
+
+std::uint64_t blas_workspace(int sm) {
+  return sm / 10 == kHopper ? kHoppersWorkspace : kOthersWorkspace;
+}
+
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch) {
+  std::int64_t widest = 0;
+  for (const Layer& layer : shape.layers) {
+    const auto width = options.eager ? eager : compiled;
+    widest = std::max(widest, layer.experts ? mixed(shape, layer, options)
+                                            : width(shape, layer, options.tensor_parallel));
+  }
+  auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
+  if (options.eager && shape.outlived > 0 && quantization_of(shape, options) == "fp8") {
+    // Beside gate and up, which are held, what goes into down, in a byte each.
+    layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
+                                         options.tensor_parallel);
+  }
+  return std::max(layers, logits(shape, options, batch)) +
+         static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+}
+
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens) {
+  if (!shape.mixture()) return 0;
+  const Experts& experts = shape.experts;
+  const std::int64_t width = experts.width / options.tensor_parallel;
+  const std::int64_t rows = tokens * experts.used;
+  return static_cast<std::uint64_t>(
+      rows * (std::max(width, shape.hidden) + std::max(2 * width, shape.hidden)) *
+      own_bytes(options));
+}
+
+bool keeps_workspace(const Shape& shape, const Options& options) {
+  return shape.mixture() && quantization_of(shape, options).find("mxfp4") == std::string::npos;
+}
+
+std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch) {
+  const std::int64_t own = own_bytes(options);
+  const std::int64_t rows = std::min(batch.sequences, batch.tokens);
+  const std::int64_t states = batch.tokens * shape.hidden + 2 * rows * shape.hidden;
+  return static_cast<std::uint64_t>(states * own +
+                                    rows * shape.vocab * (own + kCopies * kWordBytes));
+}
+
+std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu) {
+  if (std::min(batch.sequences, batch.tokens) < kMasked) return 0;
+  return static_cast<std::uint64_t>(kWordBytes * shape.vocab * gpu.multiprocessors);
+}
+
+std::uint64_t working_set(const Shape& shape, const Options& options, const Batch& batch) {
+  pytorch::CachingAllocator torch;
+  const std::int64_t ranks = options.tensor_parallel;
+  const auto make = [&](std::int64_t width) {
+    return torch.allocate(static_cast<std::uint64_t>(batch.tokens * width * own_bytes(options)));
+  };
+  const std::int64_t hidden = shape.hidden;
+  const Layer& layer = shape.layers[shape.layers.size() / 2];
+  const std::int64_t q = layer.q_width() / ranks;
+  Block residual = make(hidden);
+  Block attended = make(q);
+  for (int pass = 0; pass < 3; ++pass) {
+    const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
+    const std::int64_t ffn = std::max<std::int64_t>(layer.ffn / ranks, 1);
+    const Block sum = make(hidden);
+    const Block norm = make(hidden);
+    const Block up = make((shape.gated ? 2 : 1) * ffn);
+    torch.free(norm);
+    const Block active = make(ffn);
+    torch.free(up);
+    const Block down = make(hidden);
+    torch.free(active);
+    const Block next = make(hidden);
+    const Block projected = make(q + 2 * kv);
+    torch.free(next);
+    const Block queries = make(q);
+    const Block keys = make(kv);
+    const Block output = make(q);
+    torch.free(down);
+    torch.free(attended);
+    torch.free(residual);
+    torch.free(projected);
+    torch.free(queries);
+    torch.free(keys);
+    residual = sum;
+    attended = output;
+  }
+  return torch.reserved();
+}
+
+std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
+                       const Gpu& gpu) {
+  const std::string quantization = quantization_of(shape, options);
+  const bool packed = !quantization.empty();
+  const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
+  std::uint64_t peak = activations(shape, options, batch) + experts;
+  if (!shape.second_runner()) {
+    const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
+    peak =
+        std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
+  }
+  // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
+  if (!packed) peak += blas_workspace(gpu.arch.sm);
+  const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
+  if (marlin && gpu.arch.sm / 10 != kHopper) peak += partial_tiles(gpu.multiprocessors);
+  if (options.eager || options.warm) return peak;
+  // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
+  // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
+  // which looks up what is embedded, on a table as large, and what it writes.
+  if (!shape.mixture()) peak += gpu.l2_bytes;
+  return std::max(
+      peak, embedded(shape, options) +
+                static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options)));
+}
+
+}  // namespace vramfit::vllm

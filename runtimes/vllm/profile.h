@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtimes/gpu.h"
+#include "runtimes/vllm/options.h"
+#include "runtimes/vllm/shape.h"
+
+namespace vramfit::vllm {
+
+/// What vLLM runs its model on before it makes its cache.
+struct Batch {
+  std::int64_t tokens = 0;
+  std::int64_t sequences = 0;
+};
+
+/// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
+/// peak, and a full batch's when it serves. Bytes.
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch);
+
+/// Where a layer's experts work, all layers' in the same place, which is made with the first step
+/// and stays (modular_kernel.py: TritonExperts). Bytes.
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens);
+
+/// Whether it stays: kernels for MXFP4 have theirs for each step.
+bool keeps_workspace(const Shape& shape, const Options& options);
+
+/// Of the first model runner, whose profile run samples as well, by top-k and top-p. Bytes.
+std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch);
+
+/// A row of logits a multiprocessor, of the kernel that masks them by top-k and top-p: is made when
+/// it runs first, and stays. Bytes.
+std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu);
+
+/// The profile run's, with what its first step allocates to stay, and where it compiles what
+/// kernels are tried on.
+std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
+                       const Gpu& gpu);
+
+/// What PyTorch reserves for such steps: the same, with the gaps between blocks of several sizes.
+std::uint64_t working_set(const Shape& shape, const Options& options, const Batch& batch);
+
+/// PyTorch's own of cuBLAS's handle (getChosenWorkspaceSize).
+std::uint64_t blas_workspace(int sm);
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "runtimes/vllm/options.h"
+#include "runtimes/vllm/start.h"
+
+// Why vLLM does not start, in its words (v1/worker/utils.py, v1/core/kv_cache_utils.py).
+namespace vramfit::vllm::refusals {
+
+std::string too_little_free(const Start& start, const Options& options);
+std::string no_memory();
+std::string too_long(const Start& start);
+
+}  // namespace vramfit::vllm::refusals

@@ -1,0 +1,68 @@
+#include "runtimes/vllm/runtime.h"
+
+#include <nlohmann/json.hpp>
+
+#include "model/config/families.h"
+#include "runtimes/vllm/engine_words.h"
+#include "runtimes/vllm/read_options.h"
+#include "runtimes/vllm/settings.h"
+#include "runtimes/vllm/workload.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  // of cudaMalloc
+
+class VllmRuntime final : public Runtime {
+ public:
+  const char* name() const override { return "vllm"; }
+  const Settings& settings() const override { return vllm::settings(); }
+  std::span<const ForeignWord> foreign_words() const override { return engine_words(); }
+  bool runs(const FamilyReader& family) const override { return runs_family(family.model_type); }
+
+  const Capabilities& can() const override {
+    static const Capabilities can = {
+        .no_training = "vLLM generates; without --train, or another runtime",
+        .no_timelines = "vLLM fills its card once; without --runtime vllm",
+        .no_formulas = "they are of PyTorch's runs; without --runtime vllm",
+        .assumed = {"max-model-len", "gpu-memory-utilization", "compile-cache"},
+        .granularity = kGranularity,
+        .measured_parts = {},
+    };
+    return can;
+  }
+
+  const std::vector<SearchAxis>& axes() const override {
+    static const std::vector<SearchAxis> axes = {kLengthAxis, kConcurrencyAxis};
+    return axes;
+  }
+
+  std::optional<ModelConfig> read_model(const ModelSource& source) const override {
+    return described(source);
+  }
+
+  nlohmann::ordered_json release() const override {
+    return {{"name", "0.26"}, {"vllm", "0.26.0"}, {"torch", "2.11"}};
+  }
+
+ private:
+  std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
+                                       const ModelConfig& model) const override {
+    Options options = read_options(flags);
+    // --dtype auto, which the config's type is here: of fp32 it makes bf16.
+    if (options.type == DType::Fp32 && model.dtype == "float32") options.type = DType::Bf16;
+    return std::make_shared<EngineWorkload>(std::make_shared<const Shape>(shape_of(model)),
+                                            std::move(options));
+  }
+};
+
+}  // namespace
+
+const Runtime& vllm_runtime() {
+  static const VllmRuntime runtime;
+  return runtime;
+}
+
+const Runtime& EngineWorkload::runtime() const { return vllm_runtime(); }
+
+}  // namespace vramfit::vllm

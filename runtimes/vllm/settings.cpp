@@ -1,0 +1,99 @@
+#include "runtimes/vllm/settings.h"
+
+namespace vramfit::vllm {
+namespace {
+
+std::string canonical_type(std::string_view, const std::string& alias) {
+  if (alias == "float16" || alias == "half") return "fp16";
+  if (alias == "bfloat16") return "bf16";
+  return alias == "float32" || alias == "float" ? "fp32" : alias;
+}
+
+/// What people write for "as much as fits".
+std::string canonical_length(std::string_view, const std::string& alias) {
+  return alias == "-1" ? "auto" : alias;
+}
+
+std::string canonical_cache(std::string_view, const std::string& alias) {
+  return alias == "fp8_e4m3" || alias == "fp8_e5m2" ? "fp8" : alias;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  using enum Setting::With;
+  using enum Setting::Takes;
+  static const Settings rows = {
+      {.name = "precision",
+       .help = "fp16, bf16 or fp32 (default: the config's; of fp32, bf16)",
+       .spellings = {{"dtype"}},
+       .canonical_value = canonical_type,
+       .offers = plain_precision_offers()},
+      {.name = "quant",
+       .with = Inference,
+       .help = "fp8 makes weights of 16 bits ones of 8 as they are loaded (default: as stored)",
+       .offers = {{"", "as stored"}, {"fp8", "fp8, as it loads"}}},
+      {.name = "max-model-len",
+       .with = Inference,
+       .help = "tokens of the longest request (default: the config's; auto: as many as fit)",
+       .spellings = {{"ctx"}, {"context-length"}},
+       .canonical_value = canonical_length},
+      {.name = "concurrency",
+       .with = Inference,
+       .help = "requests of that length that the cache is to hold at once (default 1, without "
+               "which vLLM does not start)",
+       .takes = Number},
+      {.name = "gpu-memory-utilization",
+       .with = Inference,
+       .help = "of the card, what it asks for (default 0.92)"},
+      {.name = "kv-cache-memory-bytes",
+       .with = Inference,
+       .help = "its cache, instead of what that leaves",
+       .instead_of = {"gpu-memory-utilization"}},
+      {.name = "kv-cache-dtype",
+       .with = Inference,
+       .help = "auto (default: the model's type), bfloat16 or fp8",
+       .choices = {"auto", "bfloat16", "float16", "fp8"},
+       .canonical_value = canonical_cache},
+      {.name = "max-num-batched-tokens",
+       .with = Inference,
+       .help = "tokens of a step (default: by card, 8192 from 70 GiB on, else 2048)",
+       .takes = Number},
+      {.name = "max-num-seqs",
+       .with = Inference,
+       .help = "requests of a step (default: by card, 1024 from 70 GiB on, else 256)",
+       .takes = Number},
+      {.name = "block-size",
+       .with = Inference,
+       .help = "tokens of a block (default 16)",
+       .takes = Number},
+      {.name = "enforce-eager",
+       .with = Inference,
+       .help = "nothing is compiled, and no graph captured",
+       .takes = Nothing},
+      {.name = "max-cudagraph-capture-size",
+       .with = Inference,
+       .help = "tokens of the largest graph (default: twice the requests, at most 512)",
+       .takes = Number},
+      {.name = "compile-cache",
+       .with = Inference,
+       .help = "cold (default): this start compiles; warm: an earlier one did, which leaves more "
+               "to the cache",
+       .choices = {"cold", "warm"}},
+      {.name = "engine",
+       .with = Inference,
+       .help = "server (default), or offline, a vllm.LLM: their defaults differ",
+       .choices = {"server", "offline"}},
+      {.name = "vllm-release",
+       .with = Inference,
+       .help = "whose rules: 0.26 (default), which was measured, or 0.33",
+       .choices = {"0.26", "0.33"}},
+      {.name = "tensor-parallel",
+       .with = Inference,
+       .help = "GPUs that share every layer (default 1); figures are of each",
+       .takes = Number},
+  };
+  return rows;
+}
+
+}  // namespace vramfit::vllm

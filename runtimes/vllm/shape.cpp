@@ -1,0 +1,302 @@
+#include "runtimes/vllm/shape.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "model/errors.h"
+#include "runtimes/vllm/config.h"
+
+namespace vramfit::vllm {
+namespace {
+
+/// A class of vLLM's, and how its code differs from llama's.
+struct Architecture {
+  std::string_view name;
+  bool gated = true;
+  bool biased = false;    ///< every linear has a bias
+  bool qkv_bias = false;  ///< where the config does not say
+  bool experts = false;
+  bool tied = false;  ///< where the config does not say
+  std::int64_t norms = 2;
+  std::int64_t outlived = 0;
+  bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
+};
+
+/// vllm/model_executor/models/registry.py: those whose memory is predicted here.
+constexpr std::array kArchitectures = {
+    Architecture{.name = "LlamaForCausalLM"},
+    Architecture{.name = "MistralForCausalLM"},
+    Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
+    Architecture{.name = "Qwen3ForCausalLM", .outlived = 1},
+    Architecture{.name = "GemmaForCausalLM", .outlived = 2},
+    Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
+    Architecture{.name = "Gemma3ForCausalLM", .norms = 4, .outlived = 2},
+    Architecture{.name = "Phi3ForCausalLM"},
+    Architecture{.name = "Olmo2ForCausalLM"},
+    Architecture{.name = "Olmo3ForCausalLM"},
+    Architecture{.name = "GraniteForCausalLM", .outlived = 1},
+    Architecture{.name = "GPT2LMHeadModel", .gated = false, .biased = true},
+    Architecture{.name = "PhiForCausalLM", .gated = false, .biased = true, .norms = 1},
+    Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true, .outlived = 1},
+    Architecture{.name = "FalconForCausalLM", .gated = false, .tied = true},
+    Architecture{.name = "Starcoder2ForCausalLM",
+                 .gated = false,
+                 .biased = true,
+                 .tied = true,
+                 .outlived = 1},
+    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1, .outlived = 2},
+    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1, .outlived = 2},
+    Architecture{.name = "MixtralForCausalLM", .experts = true},
+    Architecture{
+        .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
+    Architecture{.name = "Qwen3MoeForCausalLM", .experts = true},
+    Architecture{.name = "OlmoeForCausalLM", .experts = true},
+    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .experts = true},
+    Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
+    Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
+    Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
+};
+
+/// Of a reader's families, the class.
+struct Family {
+  std::string_view type;
+  std::string_view architecture;
+};
+constexpr std::array kFamilies = {
+    Family{"llama", "LlamaForCausalLM"},
+    Family{"mistral", "MistralForCausalLM"},
+    Family{"qwen2", "Qwen2ForCausalLM"},
+    Family{"qwen3", "Qwen3ForCausalLM"},
+    Family{"gemma", "GemmaForCausalLM"},
+    Family{"gemma2", "Gemma2ForCausalLM"},
+    Family{"gemma3_text", "Gemma3ForCausalLM"},
+    Family{"gpt2", "GPT2LMHeadModel"},
+    Family{"phi", "PhiForCausalLM"},
+    Family{"phi3", "Phi3ForCausalLM"},
+    Family{"gpt_neox", "GPTNeoXForCausalLM"},
+    Family{"olmo2", "Olmo2ForCausalLM"},
+    Family{"granite", "GraniteForCausalLM"},
+};
+
+const Architecture* architecture_named(std::string_view name) {
+  const auto* found = std::find_if(kArchitectures.begin(), kArchitectures.end(),
+                                   [&](const Architecture& one) { return one.name == name; });
+  return found == kArchitectures.end() ? nullptr : found;
+}
+
+const Family* family_of(std::string_view type) {
+  const auto* found = std::find_if(kFamilies.begin(), kFamilies.end(),
+                                   [&](const Family& one) { return one.type == type; });
+  return found == kFamilies.end() ? nullptr : found;
+}
+
+void take_architecture(Shape& shape, const Architecture& of) {
+  shape.architecture = of.name;
+  shape.gated = of.gated;
+  shape.norms = of.norms;
+  shape.outlived = of.outlived;
+  if (of.biased) shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
+  if (of.qkv_bias) shape.qkv_bias = true;
+}
+
+/// Tables of rotations that its layers share: of each kind of layer one, where kinds differ.
+void add_rotations(Shape& shape, std::int64_t rows, std::int64_t dim, bool a_kind_each) {
+  shape.rotary_rows = rows;
+  shape.rotary_dim = dim;
+  const auto slides = [](const Layer& layer) { return layer.keeps == Keeps::Window; };
+  const bool both = std::any_of(shape.layers.begin(), shape.layers.end(), slides) &&
+                    !std::all_of(shape.layers.begin(), shape.layers.end(), slides);
+  shape.rotary_tables = a_kind_each && both ? 2 : 1;
+}
+
+Shape shape_of_family(const ModelConfig& model, const Family& family) {
+  Shape shape;
+  shape.name = model.name;
+  take_architecture(shape, *architecture_named(family.architecture));
+  shape.hidden = model.hidden;
+  shape.vocab = model.vocab;
+  shape.positions = model.max_positions;
+  shape.tied = model.tied_head;
+  shape.gated = model.activation != ActivationKind::Gelu;
+  shape.learned_positions = model.learned_positions();
+  shape.qkv_bias = model.qkv_bias;
+  shape.out_bias = model.out_bias;
+  shape.mlp_bias = model.mlp_bias;
+  shape.head_bias = model.head_bias;
+  shape.scaled_logits = model.logits_softcap || model.family == "granite";
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    Layer layer{.heads = model.heads,
+                .kv_heads = model.kv_heads,
+                .head_dim = model.head_dim,
+                .ffn = model.ffn};
+    if (model.slides(i)) {
+      layer.keeps = Keeps::Window;
+      layer.window = *model.sliding_window;
+    }
+    shape.layers.push_back(layer);
+  }
+  if (model.rope) {
+    add_rotations(shape, std::max<std::int64_t>(model.max_positions, 1), model.rotary_dim(),
+                  model.family == "gemma3_text");
+  }
+  return shape;
+}
+
+Experts experts_of(const Config& config) {
+  Experts experts;
+  experts.count = config.integer({"num_local_experts", "num_experts", "n_routed_experts"});
+  experts.used = config.integer({"num_experts_per_tok"});
+  experts.width = config.integer({"moe_intermediate_size", "intermediate_size"});
+  experts.shared = config.integer_or({"shared_expert_intermediate_size"}, 0);
+  if (experts.shared == 0) {
+    experts.shared = config.integer_or({"n_shared_experts"}, 0) * experts.width;
+  }
+  return experts;
+}
+
+/// Whether the layer's MLP is a mixture, by the keys that families have for it.
+bool is_mixture(const Config& config, std::int64_t layer) {
+  if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
+  const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
+  return step <= 1 ||
+         (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
+}
+
+std::int64_t window_of(const Config& config) {
+  if (!config.truth("use_sliding_window", true)) return 0;
+  return config.integer_or({"sliding_window"}, 0);
+}
+
+Latent latent_of(const Config& config) {
+  return {.q_rank = config.integer_or({"q_lora_rank"}, 0),
+          .kv_rank = config.integer({"kv_lora_rank"}),
+          .nope = config.integer({"qk_nope_head_dim"}),
+          .rope = config.integer({"qk_rope_head_dim"}),
+          .value = config.integer({"v_head_dim"})};
+}
+
+void add_layers(Shape& shape, const Config& config) {
+  const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"});
+  const std::vector<std::string> types = config.texts("layer_types");
+  const std::int64_t window = window_of(config);
+  Layer layer;
+  layer.heads = config.integer({"num_attention_heads", "n_head"});
+  layer.kv_heads = config.integer_or({"num_key_value_heads", "num_kv_heads"}, layer.heads);
+  if (config.truth("multi_query", false) && !config.truth("new_decoder_architecture", false)) {
+    layer.kv_heads = 1;
+  }
+  layer.head_dim = config.integer_or({"head_dim"}, shape.hidden / layer.heads);
+  const bool latent = config.json().has("kv_lora_rank");
+  if (latent) shape.latent = latent_of(config);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Layer one = layer;
+    const auto at = static_cast<std::size_t>(i);
+    const bool slides =
+        at < types.size() ? types[at] == "sliding_attention" : types.empty() && window > 0;
+    if (latent) {
+      one.keeps = Keeps::Latent;
+      one.kv_heads = 1;
+      one.head_dim = shape.latent.kv_rank + shape.latent.rope;
+    } else if (slides && window > 0) {
+      one.keeps = Keeps::Window;
+      one.window = window;
+    }
+    one.experts = shape.mixture() && is_mixture(config, i);
+    if (!one.experts) {
+      one.ffn =
+          config.integer_or({"intermediate_size", "ffn_hidden_size", "n_inner"}, 4 * shape.hidden);
+    }
+    shape.layers.push_back(one);
+  }
+}
+
+void add_quantization(Shape& shape, const Config& config) {
+  const auto stored = config.object("quantization_config");
+  if (!stored) return;
+  shape.quantization = stored->text_or("quant_method", "");
+  shape.bits = stored->integer_or("bits", 4, 1, 16);
+  shape.group = stored->integer_or("group_size", 128, -1, 1 << 16);
+  shape.zero_points = stored->boolean_or("zero_point", false);
+}
+
+Shape shape_of_config(const Config& config, const std::string& name) {
+  const std::string cls = config.architecture();
+  const Architecture* architecture = architecture_named(cls);
+  if (architecture == nullptr) {
+    throw BadInput(name + ": what vLLM's " + cls +
+                   " takes is not predicted here; vramfit run -- vllm serve runs it without a GPU");
+  }
+  Shape shape;
+  shape.name = name;
+  take_architecture(shape, *architecture);
+  shape.hidden = config.integer({"hidden_size", "n_embd"});
+  shape.vocab = config.integer({"vocab_size"});
+  shape.positions =
+      config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048);
+  shape.tied = config.truth("tie_word_embeddings", architecture->tied);
+  if (config.truth("attention_bias", false)) shape.qkv_bias = true;
+  shape.scaled_logits = config.json().has("logit_scale");
+  if (architecture->experts) shape.experts = experts_of(config);
+  shape.experts.bias = cls == "GptOssForCausalLM";
+  add_layers(shape, config);
+  const Layer& first = shape.layers.front();
+  const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
+  const std::int64_t rotated =
+      shape.latent.kv_rank > 0
+          ? shape.latent.rope
+          : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
+  add_rotations(shape, shape.positions, rotated,
+                cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+  add_quantization(shape, config);
+  return shape;
+}
+
+}  // namespace
+
+bool runs_family(std::string_view model_type) { return family_of(model_type) != nullptr; }
+
+std::int64_t Shape::mixtures() const {
+  return std::count_if(layers.begin(), layers.end(),
+                       [](const Layer& layer) { return layer.experts; });
+}
+
+bool Shape::second_runner() const {
+  return !mixture() || architecture_named(architecture)->second_runner;
+}
+
+Shape shape_of(const ModelConfig& model) {
+  const Family* family = family_of(model.family);
+  // Without heads it was read here.
+  if (family != nullptr && !model.taped && model.heads > 0) {
+    Shape shape = shape_of_family(model, *family);
+    if (model.source != nullptr && !model.source->config.empty()) {
+      add_quantization(shape, Config::parse(model.source->config, model.name));
+    }
+    return shape;
+  }
+  if (model.source == nullptr || model.source->config.empty()) {
+    throw BadInput("model: vLLM reads a config.json; --model NAME or --config PATH");
+  }
+  return shape_of_config(Config::parse(model.source->config, model.name), model.name);
+}
+
+ModelConfig described(const ModelSource& source) {
+  if (source.gguf != nullptr) {
+    throw BadInput("gguf: vLLM's reading of GGUF files is not predicted; --runtime llama.cpp");
+  }
+  const Config config = Config::parse(source.config, source.name);
+  const Shape shape = shape_of_config(config, source.name);
+  ModelConfig model;
+  model.name = source.name;
+  model.family = config.model_type();
+  model.dtype = config.json().text_or("dtype", config.json().text_or("torch_dtype", "bfloat16"));
+  model.layers = static_cast<std::int64_t>(shape.layers.size());
+  model.hidden = shape.hidden;
+  model.vocab = shape.vocab;
+  model.max_positions = shape.positions;
+  model.rope.emplace();
+  return model;
+}
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/config/model_config.h"
+
+// What vLLM's model classes read of a config, as far as memory depends on it.
+namespace vramfit::vllm {
+
+/// What a layer keeps of a sequence.
+enum class Keeps : std::uint8_t {
+  All,     ///< keys and values of every token
+  Window,  ///< of the last `window`
+  Latent,  ///< one latent a token: MLA
+};
+
+struct Layer {
+  Keeps keeps = Keeps::All;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;  ///< of keys; values are as wide, but in MLA
+  std::int64_t window = 0;
+  bool experts = false;  ///< its MLP is a mixture
+  std::int64_t ffn = 0;  ///< its dense MLP's inner width
+
+  std::int64_t q_width() const { return heads * head_dim; }
+  std::int64_t kv_width() const { return kv_heads * head_dim; }
+  bool operator==(const Layer&) const = default;
+};
+
+/// A layer's mixture.
+struct Experts {
+  std::int64_t count = 0;
+  std::int64_t used = 0;    ///< of each token
+  std::int64_t width = 0;   ///< of each one
+  std::int64_t shared = 0;  ///< of those that every token passes, together
+  bool bias = false;
+};
+
+/// Ranks and widths of MLA.
+struct Latent {
+  std::int64_t q_rank = 0;  ///< 0: queries are projected at once
+  std::int64_t kv_rank = 0;
+  std::int64_t nope = 0;
+  std::int64_t rope = 0;
+  std::int64_t value = 0;
+};
+
+struct Shape {
+  std::string name;          ///< for people
+  std::string architecture;  ///< the class that vLLM runs it by
+  std::int64_t hidden = 0;
+  std::int64_t vocab = 0;
+  std::int64_t positions = 0;  ///< that the config says it was made for
+  /// Rows of each table of rotations, and how many such tables there are.
+  std::int64_t rotary_rows = 0;
+  std::int64_t rotary_dim = 0;
+  std::int64_t rotary_tables = 0;
+  std::int64_t norms = 2;  ///< of the residual stream, a layer
+  /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
+  /// as norms and sums are written elsewhere, or gate and up until down is done.
+  std::int64_t outlived = 0;
+  bool tied = false;
+  bool gated = true;  ///< gate and up are one linear
+  bool learned_positions = false;
+  bool qkv_bias = false;
+  bool out_bias = false;
+  bool mlp_bias = false;
+  bool head_bias = false;
+  bool scaled_logits = false;  ///< or capped: a copy of them more
+  std::vector<Layer> layers;
+  Experts experts;
+  Latent latent;
+  std::string quantization;  ///< the config's quant_method; empty: none
+  std::int64_t bits = 0;     ///< of its weights
+  std::int64_t group = 0;    ///< inputs that share a scale; 0: a whole row, or all
+  bool zero_points = false;
+
+  bool mixture() const { return experts.count > 0; }
+  std::int64_t mixtures() const;
+  /// Whether vLLM 0.26 runs it by its second model runner where nothing else says which.
+  bool second_runner() const;
+};
+
+/// Of a model that a reader has a shape of, that shape; of others, their config. Throws BadInput
+/// where it is none of the architectures that are known here.
+Shape shape_of(const ModelConfig& model);
+/// Whether models of that type are run, of the families that readers have.
+bool runs_family(std::string_view model_type);
+/// As much of a config as the door asks, where its architecture is known here.
+ModelConfig described(const ModelSource& source);
+
+}  // namespace vramfit::vllm

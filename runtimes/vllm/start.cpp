@@ -1,0 +1,203 @@
+#include "runtimes/vllm/start.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "model/errors.h"
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
+#include "runtimes/vllm/buffers.h"
+#include "runtimes/vllm/graphs.h"
+#include "runtimes/vllm/refusals.h"
+#include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/storage.h"
+#include "runtimes/vllm/weights.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostSplit = 20 << 20;  // gpu_worker.py: max_split_size_mb, while it loads
+
+/// EngineArgs.get_batch_defaults: of large cards but the A100, and of others; of the server, and of
+/// vllm.LLM.
+Batch usual_batch(const Gpu& gpu, const Options& options) {
+  const bool offline = options.offline;
+  const bool large = gpu.vram >= 70 * kGiB && gpu.title.find("A100") == std::string::npos;
+  const auto larger = static_cast<std::uint64_t>(release_named(options.release).large_server);
+  if (large && larger > 0 && gpu.vram >= larger * kGiB) return {16384, 1024};
+  if (large) return {offline ? 16384 : 8192, 1024};
+  return {offline ? 8192 : 2048, 256};
+}
+
+Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
+  const Batch usual = usual_batch(gpu, options);
+  Batch batch{options.batched_tokens.value_or(usual.tokens),
+              options.sequences.value_or(usual.sequences)};
+  if (!options.batched_tokens) batch.tokens = std::min(batch.tokens, batch.sequences * length);
+  if (!options.sequences) batch.sequences = std::min(batch.sequences, batch.tokens);
+  if (batch.tokens < batch.sequences) {
+    throw BadInput("max-num-batched-tokens: " + std::to_string(batch.tokens) +
+                   " are fewer than --max-num-seqs, " + std::to_string(batch.sequences) +
+                   ", which vLLM refuses; no fewer than these");
+  }
+  return batch;
+}
+
+/// RotaryEmbedding._compute_cos_sin_cache: angles, cosines, sines, and both beside each other,
+/// which alone is left.
+Block rotations_in_fp32(pytorch::CachingAllocator& torch, std::int64_t elements) {
+  const auto half = static_cast<std::uint64_t>(elements * 2);
+  const std::array parts = {torch.allocate(half), torch.allocate(half), torch.allocate(half)};
+  const Block both = torch.allocate(2 * half);
+  for (const Block& part : parts) torch.free(part);
+  return both;
+}
+
+/// What is allocated once it has loaded, by which it counts (DeviceMemoryProfiler).
+std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& batch,
+                     bool second_runner, int sm) {
+  pytorch::CachingAllocator torch;
+  for (const std::uint64_t bytes : input_buffers(shape, batch, second_runner)) {
+    torch.allocate(bytes);
+  }
+  torch.set_max_split(kMostSplit);
+  const std::uint64_t before = torch.allocated();
+  std::vector<std::pair<Block, std::uint64_t>> repacked;
+  for (const Weight& weight : weights_of(shape, options)) {
+    const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
+    // Of a checkpoint in 16 bits each tensor is there in both for a while; rotations in fp32.
+    std::optional<Block> whole;
+    if (weight.rotations) whole = rotations_in_fp32(torch, weight.elements());
+    if (is_quantized_as_it_loads(weight, shape, options)) {
+      whole = torch.allocate(2 * parts.front());
+    }
+    const bool packed = storage_of(weight, shape, options) == Storage::Packed;
+    for (const std::uint64_t bytes : parts) {
+      const Block block = torch.allocate(bytes);
+      if (packed) repacked.push_back({block, bytes});
+    }
+    if (whole) torch.free(*whole);
+  }
+  // process_weights_after_loading: as its kernel reads it, beside what was read.
+  for (const auto& [block, bytes] : repacked) {
+    torch.allocate(bytes);
+    torch.free(block);
+  }
+  return torch.allocated() - before;
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& list) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t bytes : list) all += bytes;
+  return all;
+}
+
+/// What the card lost outside of PyTorch when the profile run is over: kernels, the streams that
+/// PyTorch makes, cuBLAS.
+std::uint64_t outside_of(const Gpu& gpu) {
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (torch == nullptr) return 0;
+  const std::uint64_t all = (*torch)["context"] + (*torch)["streams"] + (*torch)["cublas"];
+  return all - std::min(all, gpu.overhead.context);
+}
+
+/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
+/// buffers of custom all-reduce and symmetric memory with their signals.
+std::uint64_t peers_of(const Gpu& gpu, std::int64_t ranks) {
+  constexpr std::uint64_t kBuffers = std::uint64_t{10 + 8 + 66} << 20;
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (ranks == 1 || torch == nullptr) return 0;
+  return (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"] + kBuffers;
+}
+
+/// Of its cache: as many blocks as there is room for, or why there are none.
+void plan(Start& start, const Shape& shape, const Options& options) {
+  start.needed = start.cache.blocks_of(start.length) * options.concurrency;
+  start.blocks = start.cache.blocks_in(start.available);
+  start.longest = start.cache.longest(start.blocks, shape.positions);
+  if (options.fits_length) {
+    start.length = std::max<std::int64_t>(std::min(start.length, start.longest), 1);
+    start.needed = start.cache.blocks_of(start.length) * options.concurrency;
+  }
+  if (start.free < start.requested && !options.cache_bytes) {
+    start.refusal = refusals::too_little_free(start, options);
+  } else if (start.available <= 0) {
+    start.refusal = refusals::no_memory();
+  } else if (start.needed > start.blocks) {
+    start.refusal = options.concurrency > 1 && start.blocks >= start.needed / options.concurrency
+                        ? ""
+                        : refusals::too_long(start);
+  }
+}
+
+}  // namespace
+
+std::uint64_t Start::reserved_at_rest() const {
+  return weights + buffers + cached() + graph_pool + sampling;
+}
+
+std::uint64_t Start::reserved_serving() const {
+  return weights + buffers + cached() + graph_pool + std::max(sampling, working);
+}
+
+std::int64_t Start::beyond(std::uint64_t reserved) const {
+  return static_cast<std::int64_t>(context + peers + outside + graph_code + reserved) -
+         static_cast<std::int64_t>(requested);
+}
+
+double Start::concurrency() const {
+  const std::int64_t one = cache.blocks_of(length);
+  return one == 0 ? 0 : static_cast<double>(blocks) / static_cast<double>(one);
+}
+
+Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
+  Start start;
+  start.length = options.length.value_or(shape.positions);
+  start.batch = batch_of(options, gpu, start.length);
+  const std::uint64_t gone = gpu.overhead.driver_reserved;
+  start.total = gpu.vram - std::min(gpu.vram, gone);
+  start.context = gpu.overhead.context;
+  start.peers = peers_of(gpu, options.tensor_parallel);
+  start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
+  start.requested =
+      static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
+  const Release& release = release_named(options.release);
+  const bool second = shape.second_runner() || !release.two_runners;
+  start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
+  start.activations = profiled(shape, options, start.batch, gpu);
+  start.outside = outside_of(gpu);
+  const std::uint64_t made = sum(input_buffers(shape, start.batch, second)) +
+                             (second ? sum(sampler_buffers(shape, start.batch)) : 0);
+  if (release.counts_buffers) start.counted_buffers = made;
+  if (!second) {
+    start.graphs = graph_estimate(shape, options, start.batch, gpu);
+  } else if (release.second_estimates_graphs) {
+    start.graphs =
+        graph_pool(shape, options, start.batch, gpu) + graph_code(shape, options, start.batch);
+  }
+  start.cache = cache_of(shape, options, start.batch.tokens, gpu.arch.sm);
+  start.available =
+      options.cache_bytes
+          ? static_cast<std::int64_t>(*options.cache_bytes)
+          : static_cast<std::int64_t>(start.requested) -
+                static_cast<std::int64_t>(start.weights + start.activations + start.outside +
+                                          start.counted_buffers + start.graphs);
+  plan(start, shape, options);
+  start.buffers = made + sum(table_buffers(start.cache, start.batch, start.length)) +
+                  blas_workspace(gpu.arch.sm);
+  start.graph_pool = graph_pool(shape, options, start.batch, gpu);
+  start.graph_code = graph_code(shape, options, start.batch);
+  start.buffers += masking_buffer(shape, start.batch, gpu);
+  if (keeps_workspace(shape, options)) {
+    start.buffers += expert_workspace(shape, options, start.batch.tokens);
+  }
+  start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
+                   static_cast<std::uint64_t>(start.batch.sequences);
+  start.working = working_set(shape, options, start.batch);
+  return start;
+}
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,148 @@
+#include "runtimes/vllm/weights.h"
+
+#include <algorithm>
+
+#include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/storage.h"
+
+namespace vramfit::vllm {
+namespace {
+
+/// DEFAULT_VOCAB_PADDING_SIZE.
+constexpr std::int64_t kVocabularyUnit = 64;
+/// Of an attention: of queries, keys, values and probabilities.
+constexpr int kScales = 4;
+
+std::int64_t padded_to(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+class Listing {
+ public:
+  Listing(const Shape& shape, const Options& options)
+      : shape_(shape), ranks_(options.tensor_parallel) {}
+
+  std::vector<Weight> operator()() {
+    const std::int64_t vocabulary = padded_to(shape_.vocab, kVocabularyUnit * ranks_) / ranks_;
+    whole(vocabulary, shape_.hidden);
+    if (shape_.learned_positions) whole(shape_.positions, shape_.hidden);
+    for (const Layer& layer : shape_.layers) add(layer);
+    whole(shape_.hidden);
+    if (!shape_.tied) whole(vocabulary, shape_.hidden);
+    if (shape_.head_bias) whole(vocabulary);
+    return std::move(list_);
+  }
+
+ private:
+  void whole(std::int64_t rows, std::int64_t columns = 1) {
+    list_.push_back({WeightKind::Whole, rows, columns});
+  }
+
+  void linear(std::int64_t rows, std::int64_t columns, bool bias) {
+    list_.push_back({WeightKind::Linear, rows, columns});
+    if (bias) whole(rows);
+  }
+
+  void add(const Layer& layer) {
+    if (layer.keeps == Keeps::Latent) {
+      add_latent(layer);
+    } else {
+      // A rank has no less than one head of keys.
+      const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
+      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias);
+      linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
+    }
+    add_rotations();
+    for (int scale = 0; scale < kScales; ++scale) whole(1);
+    if (layer.experts) {
+      add_experts();
+    } else {
+      linear((shape_.gated ? 2 : 1) * layer.ffn / ranks_, shape_.hidden, shape_.mlp_bias);
+      linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
+    }
+    for (std::int64_t norm = 0; norm < shape_.norms; ++norm) whole(shape_.hidden);
+  }
+
+  /// Queries through a rank or at once, keys and values through theirs, and beside what projects up
+  /// from that its halves once more, as attention absorbs them (W_UK_T, W_UV).
+  void add_latent(const Layer& layer) {
+    const Latent& latent = shape_.latent;
+    const std::int64_t heads = layer.heads / ranks_;
+    const std::int64_t down = latent.kv_rank + latent.rope;
+    if (latent.q_rank > 0) {
+      linear(latent.q_rank + down, shape_.hidden, false);
+      linear(heads * (latent.nope + latent.rope), latent.q_rank, false);
+    } else {
+      linear(heads * (latent.nope + latent.rope), shape_.hidden, false);
+      linear(down, shape_.hidden, false);
+    }
+    linear(heads * (latent.nope + latent.value), latent.kv_rank, false);
+    linear(shape_.hidden, heads * latent.value, false);
+    whole(heads * latent.nope, latent.kv_rank);
+    whole(heads * latent.value, latent.kv_rank);
+  }
+
+  /// Made with the first layer that has them.
+  void add_rotations() {
+    for (; rotations_ < shape_.rotary_tables; ++rotations_) {
+      list_.push_back({WeightKind::Whole, shape_.rotary_rows, shape_.rotary_dim, 1, true});
+    }
+  }
+
+  void add_experts() {
+    const Experts& experts = shape_.experts;
+    whole(experts.count, shape_.hidden);
+    const std::int64_t width = experts.width / ranks_;
+    list_.push_back({WeightKind::Experts, 2 * width, shape_.hidden, experts.count});
+    list_.push_back({WeightKind::Experts, shape_.hidden, width, experts.count});
+    if (experts.shared == 0) return;
+    linear(2 * experts.shared / ranks_, shape_.hidden, false);
+    linear(shape_.hidden, experts.shared / ranks_, false);
+  }
+
+  const Shape& shape_;
+  std::int64_t ranks_;
+  std::int64_t rotations_ = 0;
+  std::vector<Weight> list_;
+};
+
+std::uint64_t whole_bytes(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+
+}  // namespace
+
+std::vector<Weight> weights_of(const Shape& shape, const Options& options) {
+  return Listing(shape, options)();
+}
+
+std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, const Options& options,
+                                  int sm) {
+  const std::int64_t elements = weight.elements();
+  const std::int64_t own = own_bytes(options);
+  switch (storage_of(weight, shape, options)) {
+    case Storage::Plain:
+      break;
+    case Storage::Fp8:
+      return {whole_bytes(elements), 4 * whole_bytes(weight.copies)};
+    case Storage::Packed: {
+      const std::int64_t bits = bits_of(shape, options);
+      const std::int64_t groups =
+          shape.group > 0 ? (weight.columns + shape.group - 1) / shape.group : 1;
+      const std::int64_t scales = groups * weight.rows * weight.copies;
+      std::vector<std::uint64_t> all = {whole_bytes(elements * bits / 8),
+                                        whole_bytes(scales * own)};
+      // Machete, Hopper's kernel, takes zero points as it takes scales; Marlin packs them.
+      const bool machete = sm / 10 == 9;
+      if (shape.zero_points) {
+        all.push_back(whole_bytes(machete ? scales * own : scales * bits / 8));
+      }
+      return all;
+    }
+    case Storage::Mxfp4:
+      return {whole_bytes(elements / 2), whole_bytes(elements / 32)};
+    case Storage::Nf4:
+      return {whole_bytes(elements / 2), whole_bytes(elements / 64 * 4)};
+  }
+  return {whole_bytes(elements * own)};
+}
+
+}  // namespace vramfit::vllm

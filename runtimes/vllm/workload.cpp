@@ -1,0 +1,173 @@
+#include "runtimes/vllm/workload.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/errors.h"
+#include "runtimes/sum_allocator.h"
+#include "runtimes/vllm/command.h"
+#include "runtimes/vllm/storage.h"
+#include "runtimes/vllm/weights.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;
+constexpr std::int64_t kMostConcurrent = 1 << 16;
+constexpr double kShareStep = 1000;  ///< shares are told in thousandths
+
+double part(std::uint64_t bytes, std::uint64_t of) {
+  return of == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(of);
+}
+
+/// With room for the requests that it is to hold.
+double least_share(const Start& start) {
+  const std::uint64_t counted =
+      start.weights + start.activations + start.outside + start.counted_buffers + start.graphs +
+      start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  return std::ceil(part(counted, start.total) * kShareStep) / kShareStep;
+}
+
+/// That leaves room for what it takes beyond it.
+double most_share(const Start& start) {
+  const std::int64_t beyond = std::max<std::int64_t>(start.beyond(start.reserved_serving()), 0);
+  const std::uint64_t there = start.free + start.context + start.peers;
+  const std::uint64_t left = there - std::min(there, static_cast<std::uint64_t>(beyond));
+  return std::floor(part(std::min(left, start.free), start.total) * kShareStep) / kShareStep;
+}
+
+Serving told(const Start& start) {
+  Serving serving;
+  serving.requested = start.requested;
+  serving.weights = start.weights;
+  serving.activations = start.activations;
+  serving.outside = start.outside + start.counted_buffers;
+  serving.graphs = start.graphs;
+  serving.available = start.available;
+  serving.needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  serving.blocks = start.refused() ? 0 : start.blocks;
+  serving.block_size = start.cache.groups.front().block;
+  for (const CacheGroup& group : start.cache.groups) {
+    serving.block_size = std::min(serving.block_size, group.block);
+  }
+  serving.length = start.length;
+  serving.longest = start.longest;
+  if (!start.refused()) {
+    serving.concurrency = start.concurrency();
+    serving.tokens =
+        static_cast<std::int64_t>(serving.concurrency * static_cast<double>(start.length));
+    serving.beyond_at_rest = start.beyond(start.reserved_at_rest());
+    serving.beyond_serving = start.beyond(start.reserved_serving());
+  }
+  serving.batched_tokens = start.batch.tokens;
+  serving.sequences = start.batch.sequences;
+  serving.least_share = least_share(start);
+  serving.most_share = most_share(start);
+  serving.refusal = start.refusal;
+  return serving;
+}
+
+/// What it holds when it has served. Where it does not start, its cache is as large as it has to
+/// be, and what it leaves of the card to others is taken as well: so much would be missing.
+void allocate(Ledger& ledger, const Start& start) {
+  {
+    const StageScope scope(ledger, Stage::Loaded, 0);
+    ledger.allocate("weights", Category::Parameters, start.weights);
+  }
+  const StageScope scope(ledger, Stage::Prefill, 1);
+  const std::uint64_t needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  const bool lacks = static_cast<std::int64_t>(needed) > start.available;
+  if (!lacks) {
+    ledger.allocate("KV cache", Category::KvCache, start.cached());
+    ledger.allocate("buffers", Category::Workspace, start.buffers);
+    ledger.allocate("CUDA graphs", Category::Workspace, start.graph_pool);
+    ledger.allocate("activations", Category::Activations, std::max(start.sampling, start.working));
+    return;
+  }
+  ledger.allocate("activations", Category::Activations, start.activations);
+  const std::uint64_t kept = start.total - std::min(start.total, start.requested);
+  if (kept > start.context) {
+    ledger.allocate("beyond its share", Category::Workspace, kept - start.context);
+  }
+  ledger.allocate("KV cache", Category::KvCache, needed);
+}
+
+}  // namespace
+
+Facts EngineWorkload::facts() const {
+  return {.weights = options_.type, .batch = options_.concurrency, .seq = positions()};
+}
+
+std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
+  Options alone = options_;
+  alone.tensor_parallel = 1;
+  std::int64_t elements = 0;
+  for (const Weight& weight : weights_of(*shape_, alone)) elements += weight.elements();
+  return elements - shape_->rotary_tables * shape_->rotary_rows * shape_->rotary_dim;
+}
+
+std::int64_t EngineWorkload::size(const SearchAxis& axis) const {
+  if (axis == kConcurrencyAxis) return options_.concurrency;
+  return options_.length.value_or(shape_->positions);
+}
+
+std::shared_ptr<const Workload> EngineWorkload::resized(const SearchAxis& axis,
+                                                        std::int64_t size) const {
+  auto other = std::make_shared<EngineWorkload>(*this);
+  if (axis == kConcurrencyAxis) {
+    other->options_.concurrency = size;
+  } else {
+    other->options_.length = size;
+    other->options_.fits_length = false;
+  }
+  return other;
+}
+
+std::int64_t EngineWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
+  return axis == kConcurrencyAxis ? kMostConcurrent : shape_->positions;
+}
+
+void EngineWorkload::validate(const ModelConfig&) const {
+  quantization_of(*shape_, options_);
+  const std::int64_t ranks = options_.tensor_parallel;
+  const std::int64_t heads = shape_->layers.front().heads;
+  if (heads % ranks != 0) {
+    throw BadInput("tensor-parallel: " + std::to_string(heads) +
+                   " heads are not shared out evenly by " + std::to_string(ranks) +
+                   ", which vLLM refuses; a divisor");
+  }
+  if (options_.length && *options_.length > shape_->positions) {
+    throw BadInput("max-model-len: " + std::to_string(*options_.length) +
+                   " is more than the config's " + std::to_string(shape_->positions) +
+                   ", which vLLM refuses; no more than that");
+  }
+}
+
+Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
+                            const Extent& extent) const {
+  validate(config);
+  const Start start = start_of(*shape_, options_, gpu);
+  Outcome outcome;
+  outcome.overhead = gpu.overhead;
+  outcome.overhead.libraries =
+      start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
+  SumAllocator sum(capacity + extent.extra_capacity, kGranule);
+  Ledger ledger(sum, Counts::Requested, extent.detail.events);
+  outcome.report = report_on(ledger, [&] { allocate(ledger, start); });
+  for (StageRecord& stage : outcome.report.stages) {
+    stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
+  }
+  outcome.serving = told(start);
+  outcome.serving->command = command_of(*shape_, options_, start);
+  if (options_.tensor_parallel > 1) {
+    outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
+                            " GPUs");
+  }
+  return outcome;
+}
+
+std::optional<OwnChoice> EngineWorkload::own_choice(const Gpu&, std::uint64_t) const {
+  return std::nullopt;
+}
+
+}  // namespace vramfit::vllm

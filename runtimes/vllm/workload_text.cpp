@@ -1,0 +1,64 @@
+// What an engine's start is, in words and as JSON.
+#include <nlohmann/json.hpp>
+
+#include "runtimes/vllm/storage.h"
+#include "runtimes/vllm/workload.h"
+
+namespace vramfit::vllm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+Json EngineWorkload::asked() const {
+  const std::string quantization = quantization_of(*shape_, options_);
+  return {{"mode", "inference"},
+          {"precision", name(options_.type)},
+          {"quant", quantization.empty() ? Json(nullptr) : Json(quantization)},
+          {"max_model_len", options_.fits_length ? Json("auto") : Json(size(kLengthAxis))},
+          {"concurrency", options_.concurrency},
+          {"gpu_memory_utilization", options_.utilization},
+          {"kv_cache_memory_bytes", or_null(options_.cache_bytes)},
+          {"kv_cache_dtype", options_.cache_type},
+          {"max_num_batched_tokens", or_null(options_.batched_tokens)},
+          {"max_num_seqs", or_null(options_.sequences)},
+          {"block_size", or_null(options_.block)},
+          {"enforce_eager", options_.eager},
+          {"max_cudagraph_capture_size", or_null(options_.largest_capture)},
+          {"compile_cache", options_.warm ? "warm" : "cold"},
+          {"engine", options_.offline ? "offline" : "server"},
+          {"vllm_release", options_.release},
+          {"tensor_parallel", options_.tensor_parallel}};
+}
+
+std::string EngineWorkload::text(const std::string& sizes) const {
+  std::string text = "vLLM, " + types() + ", " + sizes;
+  if (options_.eager) text += ", eager";
+  if (options_.tensor_parallel > 1) {
+    text += ", over " + std::to_string(options_.tensor_parallel) + " GPUs";
+  }
+  return text;
+}
+
+std::string EngineWorkload::types() const {
+  const std::string quantization = quantization_of(*shape_, options_);
+  const std::string weights = quantization.empty() ? name(options_.type) : quantization;
+  const std::string cache =
+      options_.cache_type == "auto" ? name(options_.type) : options_.cache_type;
+  return "weights in " + weights + ", cache in " + cache;
+}
+
+std::string EngineWorkload::about() const {
+  return "vLLM 0.26 with torch 2.11, its V1 engine, CUDA. What it counts, and so its blocks, "
+         "follows its source; what it takes beyond its share is a prediction of ours.";
+}
+
+std::optional<double> EngineWorkload::reserved_error() const { return 0.003; }
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,121 @@
+// What vLLM 0.26 made of an H200, and what it refused (data/reference/vllm/memory.jsonl).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "estimator/ask/ask.h"
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kBlocksError = 0.0003;
+/// Of starts of many models, which vramfit run tells of: the last of them are steps that nothing
+/// compiles, of which a tensor or two are not told.
+constexpr double kStandinError = 0.001;
+/// Of the steps that are told of, what the profile run's peak may be off by. Of weights in few bits
+/// and of experts, whose kernels are others'.
+constexpr double kPeakError = 0.05;
+
+std::vector<Json> lines_of(const char* file) {
+  std::ifstream in(std::string(VRAMFIT_VLLM) + "/" + file);
+  std::vector<Json> rows;
+  for (std::string line; std::getline(in, line);) rows.push_back(Json::parse(line));
+  return rows;
+}
+
+std::vector<Json> measured() {
+  std::vector<Json> rows = lines_of("memory.jsonl");
+  rows.erase(rows.begin());  // of all of them
+  return rows;
+}
+
+/// An argument of vllm.LLM as a flag.
+void add(std::vector<std::string>& flags, std::string name, const Json& value) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (value == true) return flags.push_back("--" + name);
+  flags.push_back("--" + name);
+  flags.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+/// Its `serving`.
+Json told(const std::string& gpu, bool warm, const Json& engine, const Json& config,
+          std::uint64_t ballast = 0) {
+  std::vector<std::string> flags = {
+      "--runtime", "vllm",    "--gpu",           gpu,
+      "--engine",  "offline", "--compile-cache", warm ? "warm" : "cold"};
+  for (const auto& [name, value] : engine.items()) add(flags, name, value);
+  if (ballast > 0) flags.insert(flags.end(), {"--headroom", std::to_string(ballast)});
+  FitOptions options = parse_options(flags);
+  options.config_json = config.dump();
+  return Json::parse(ask(options, {}).json()).at("serving");
+}
+
+Json told(const Json& row) {
+  const Json& at = row.at("case");
+  Json config = at.at("arch");
+  config.update(at.at("config"));
+  return told("h200", at.at("compile_cache") == "warm", at.at("engine"), config, at.at("ballast"));
+}
+
+TEST(Vllm, ItsBlocksAreThoseOfAnH200) {
+  int held = 0;
+  for (const Json& row : measured()) {
+    const Json& vllm = row.at("result").at("vllm");
+    if (!vllm.contains("num_gpu_blocks")) continue;
+    SCOPED_TRACE(row.at("case").at("name"));
+    const Json serving = told(row);
+    EXPECT_TRUE(serving.at("refusal").is_null());
+    EXPECT_NEAR(serving.at("blocks").get<double>() / vllm.at("num_gpu_blocks").get<double>(), 1,
+                kBlocksError);
+    EXPECT_NEAR(serving.at("concurrency").get<double>() / vllm.at("max_concurrency").get<double>(),
+                1, kBlocksError);
+    const Json& profile = vllm.at("profile");
+    EXPECT_NEAR(serving.at("activations").get<double>() /
+                    profile.at("raw_torch_peak_increase").get<double>(),
+                1, kPeakError);
+    ++held;
+  }
+  EXPECT_EQ(held, 9);
+}
+
+TEST(Vllm, ItsBlocksAreThoseOfRunsOnTheStandin) {
+  int held = 0;
+  int refused = 0;
+  for (const Json& row : lines_of("standin.jsonl")) {
+    SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
+    const Json serving = told(row.at("gpu"), row.at("warm"), row.at("engine"), row.at("config"));
+    if (row.contains("refusal")) {
+      const std::string was = row.at("refusal");
+      EXPECT_EQ(serving.at("refusal").get<std::string>().substr(0, 60), was.substr(0, 60));
+      ++refused;
+      continue;
+    }
+    EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
+                kStandinError);
+    EXPECT_EQ(serving.at("outside_torch"), row.at("counted").at("outside_torch"));
+    EXPECT_EQ(serving.at("graphs"), row.at("counted").at("graphs"));
+    ++held;
+  }
+  EXPECT_EQ(held, 52);
+  EXPECT_EQ(refused, 3);
+}
+
+TEST(Vllm, ItRefusesWhatAnH200Refused) {
+  int held = 0;
+  for (const Json& row : measured()) {
+    if (!row.at("result").contains("error")) continue;
+    SCOPED_TRACE(row.at("case").at("name"));
+    const std::string was = row.at("result").at("error").at("text");
+    const std::string said = told(row).at("refusal");
+    EXPECT_EQ(said.substr(0, 60), was.substr(0, 60));
+    ++held;
+  }
+  EXPECT_EQ(held, 3);
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -1,0 +1,103 @@
+// vLLM behind the door: what it is asked, searches, what it refuses.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "estimator/ask/ask.h"
+#include "tests/support/expect_bad_input.h"
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json told(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {"--runtime", "vllm"});
+  return Json::parse(ask(parse_options(flags), {}).json());
+}
+
+Json served(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), {"--model", "llama3.1-8b", "--gpu", "rtx4090"});
+  return told(std::move(flags)).at("serving");
+}
+
+TEST(VllmQuestions, AsManyTokensAsFit) {
+  const Json found = served({"--max-model-len", "-1"});
+  const std::int64_t length = found.at("max_model_len");
+  EXPECT_TRUE(served({"--max-model-len", std::to_string(length)}).at("refusal").is_null());
+  const Json beyond = served({"--max-model-len", std::to_string(length + 1)});
+  EXPECT_NE(beyond.at("refusal").get<std::string>().find(std::to_string(length)),
+            std::string::npos);
+  EXPECT_LT(beyond.at("available"), beyond.at("needed"));
+}
+
+TEST(VllmQuestions, LengthForRequestsAndTheReverse) {
+  const std::vector<std::string> run = {"--model", "llama3.1-8b", "--gpu", "rtx4090"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return told(std::move(more));
+  };
+  const Json found = with({"--max-model-len", "4096", "--max-concurrency"});
+  const std::int64_t requests = found.at("max_concurrency");
+  EXPECT_EQ(requests, static_cast<std::int64_t>(found.at("serving").at("concurrency")));
+  const Json longest = with({"--concurrency", std::to_string(requests), "--max-max-model-len"});
+  EXPECT_GE(longest.at("max_max_model_len"), 4096);
+  EXPECT_FALSE(with({"--max-model-len", "4096", "--concurrency", std::to_string(requests + 1)})
+                   .at("fits")
+                   .get<bool>());
+}
+
+TEST(VllmQuestions, AShareThatLeavesRoom) {
+  const Json serving = served({"--max-model-len", "8192"});
+  const auto at = [&](double share) {
+    return served({"--max-model-len", "8192", "--gpu-memory-utilization", std::to_string(share)});
+  };
+  const double least = serving.at("least_utilization");
+  EXPECT_TRUE(at(least).at("refusal").is_null());
+  EXPECT_FALSE(at(least - 0.002).at("refusal").is_null());
+}
+
+TEST(VllmQuestions, AFullCacheInHalfTheBytesHoldsTwiceAsMuch) {
+  const std::int64_t whole = served({"--max-model-len", "4096"}).at("blocks");
+  const std::int64_t half =
+      served({"--max-model-len", "4096", "--kv-cache-dtype", "fp8"}).at("blocks");
+  EXPECT_NEAR(static_cast<double>(half), 2.0 * static_cast<double>(whole), 1);
+}
+
+TEST(VllmQuestions, RanksShareWhatALayerHas) {
+  const auto over = [](const char* ranks) {
+    return told({"--model", "llama3-70b", "--gpu", "h200", "--tensor-parallel-size", ranks})
+        .at("serving");
+  };
+  const double one = over("1").at("weights");
+  EXPECT_NEAR(over("2").at("weights").get<double>(), one / 2, one / 200);
+}
+
+TEST(VllmQuestions, AnotherReleaseCountsItsBuffers) {
+  const auto of = [](const char* release) {
+    return served({"--max-model-len", "4096", "--enforce-eager", "--vllm-release", release});
+  };
+  EXPECT_GT(of("0.33").at("outside_torch"), of("0.26").at("outside_torch"));
+  EXPECT_LT(of("0.33").at("blocks"), of("0.26").at("blocks"));
+}
+
+TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
+  const auto refused = [](std::vector<std::string> flags, const char* why) {
+    expect_bad_input([&] { served(flags); }, {why});
+  };
+  refused({"--max-model-len", "200000"}, "max-model-len: 200000 is more than the config's 131072");
+  refused({"--tensor-parallel-size", "3"}, "32 heads are not shared out evenly by 3");
+  refused({"--max-num-seqs", "512", "--max-num-batched-tokens", "256"},
+          "fewer than --max-num-seqs");
+  refused({"--enable-lora"}, "slots of adapters are not predicted");
+  refused({"--quantization", "nvfp4"}, "what nvfp4 keeps is not predicted");
+  refused({"--gpu-memory-utilization", "1.5"}, "gpu-memory-utilization");
+  expect_bad_input(
+      [] {
+        told({"--model", "lfm2-1.2b", "--gpu", "h200"});
+      },
+      {"what vLLM's Lfm2ForCausalLM takes is not predicted"});
+}
+
+}  // namespace
+}  // namespace vramfit

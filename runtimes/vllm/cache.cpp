@@ -8,7 +8,7 @@ namespace vramfit::vllm {
 namespace {
 
 constexpr std::int64_t kUsualBlock = 16;
-constexpr std::int64_t kHopper = 90;
+constexpr std::int64_t kHoppersMajor = 9;
 
 /// Layers that are alike, as far as their cache goes.
 struct Kind {
@@ -34,7 +34,7 @@ std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& opt
 std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
   if (options.block) return *options.block;
   const bool latent = shape.layers.front().keeps == Keeps::Latent;
-  return latent && sm / 10 == kHopper / 10 && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+  return latent && sm / 10 == kHoppersMajor && cache_bytes(options) == 1 ? 64 : kUsualBlock;
 }
 
 std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {

@@ -145,6 +145,8 @@ class Tracer:
         self._name_dtype(func, given, result)
         results = result if isinstance(result, (list, tuple)) else [result]
         event = Op(str(func).removeprefix("aten."), given, [])
+        if event.name.startswith("to.") and isinstance(given[0], Host):  # from the host's memory
+            event = Op("fresh", [list(given[0].sizes), result.dtype], [])
         self.trace.events.append(event)
         event.results += [self._result(each) for each in results]
         return result

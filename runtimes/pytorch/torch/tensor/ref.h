@@ -4,6 +4,8 @@
 
 namespace vramfit::pytorch {
 
+[[noreturn]] void refuse_none();
+
 /// A counted reference to a T, which holds its own count as `references`; c10::intrusive_ptr. When
 /// memory is freed follows from such counts, here as in PyTorch. One thread.
 template <typename T>
@@ -24,8 +26,12 @@ class Ref {
     if (object != nullptr && --object->references == 0) delete object;
   }
   T* get() const { return object_; }
-  T* operator->() const { return object_; }
-  T& operator*() const { return *object_; }
+  /// Throws BadInput where there is none, as a tape may have it.
+  T* operator->() const {
+    if (object_ == nullptr) refuse_none();
+    return object_;
+  }
+  T& operator*() const { return *operator->(); }
   explicit operator bool() const { return object_ != nullptr; }
   friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
 

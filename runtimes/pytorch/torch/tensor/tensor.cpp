@@ -10,6 +10,8 @@
 
 namespace vramfit::pytorch {
 
+void refuse_none() { throw BadInput("a tensor is wanted where there is none"); }
+
 Dims::Dims(std::initializer_list<std::int64_t> values) : rank_(static_cast<int>(values.size())) {
   std::copy(values.begin(), values.end(), values_.begin());
 }

@@ -50,7 +50,7 @@ inline const std::vector<PeoplesQuestion>& first_questions() {
       // Mixtures of experts and other engines.
       {"qwen3-30b-a3b 4090 --runtime llama.cpp --quant q4_k_m", Answer, "qwen3-30b-a3b:"},
       {"gpt-oss:20b 16GB --runtime llama.cpp", Answer, "gpt-oss-20b:"},
-      {"mixtral h100", Refusal, "--runtime llama.cpp"},
+      {"mixtral h100", Answer, "46,702,792,704"},
       {"qwen3-8b 4090 --gpu-memory-utilization 0.9", Refusal, "--runtime vllm"},
       // Words of other tools.
       {"llama3-8b 4090 --train --lora-r 16 --lora-dropout 0.05 --checkpoint full", Answer,
@@ -92,10 +92,10 @@ inline const std::vector<PeoplesQuestion>& further_questions() {
       {"llama2-13b 1080ti --runtime llama.cpp --quant q4_k_m", Answer, "on gtx1080ti"},
       // "Why is my GPU too small for vLLM?"
       {"llama3-8b a10g --max-model-len 8192", Refusal, "--runtime vllm"},
-      {"llama3-8b a10g --max-num-seqs 64", Refusal, "vLLM"},
+      {"llama3-8b a10g --max-num-seqs 64", Refusal, "--runtime vllm"},
       {"llama3-8b a10g --enforce-eager", Refusal, "--runtime vllm"},
       {"llama3-70b a100 --tensor-parallel-size 4", Refusal, "nearest: --gpus N"},
-      {"llama3-8b a10g --kv-cache-dtype fp8", Refusal, "vLLM"},
+      {"llama3-8b a10g --kv-cache-dtype fp8", Refusal, "--runtime vllm"},
       // "Can I fine-tune it here?"
       {"llama3.1-8b 4090 --train --load-in-4bit --bnb-4bit-quant-type nf4 --lora-r 16 "
        "--gradient-checkpointing --per-device-train-batch-size 2 --max-seq-length 2048",
@@ -129,7 +129,7 @@ inline const std::vector<PeoplesQuestion>& further_questions() {
       {"qwen2.5-3b 4090 --train --ref-model qwen2.5-3b", Refusal, "vramfit run"},
       {"qwen2.5-3b 4090 --train --orpo", Refusal, "vramfit run"},
       // Experts: "30B with 3B active, surely it fits?"
-      {"qwen3-30b-a3b 4090", Refusal, "--runtime llama.cpp"},
+      {"qwen3-30b-a3b 4090", Answer, "30,532,122,624"},
       {"gpt-oss-120b h100", Refusal, "--runtime llama.cpp"},
       {"gpt-oss-120b h100 --runtime llama.cpp", Answer, "gpt-oss-120b"},
       {"mixtral-8x22b h100 --runtime llama.cpp --quant q4_k_m", Answer, "mixtral-8x22b"},

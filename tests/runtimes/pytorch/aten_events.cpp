@@ -30,10 +30,14 @@ using Json = nlohmann::json;
 
 ScalarType type_named(const std::string& name) {
   static const std::pair<std::string_view, ScalarType> kTypes[] = {
-      {"float32", ScalarType::Float},     {"float16", ScalarType::Half},
-      {"bfloat16", ScalarType::BFloat16}, {"int64", ScalarType::Long},
-      {"int32", ScalarType::Int},         {"bool", ScalarType::Bool},
-      {"uint8", ScalarType::Byte},        {"int8", ScalarType::Char},
+      {"float32", ScalarType::Float},
+      {"float16", ScalarType::Half},
+      {"bfloat16", ScalarType::BFloat16},
+      {"int64", ScalarType::Long},
+      {"int32", ScalarType::Int},
+      {"bool", ScalarType::Bool},
+      {"uint8", ScalarType::Byte},
+      {"int8", ScalarType::Char},
       {"complex64", ScalarType::ComplexFloat},
   };
   for (const auto& [known, type] : kTypes) {

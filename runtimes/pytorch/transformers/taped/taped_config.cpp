@@ -50,6 +50,17 @@ bool has_experts(const OpTape& tape) {
   return false;
 }
 
+/// Weights that are stored in fewer bits run code of their own.
+void require_plain(const nlohmann::json& config, const std::string& type) {
+  const auto stored = config.find("quantization_config");
+  if (stored == config.end() || !stored->is_object()) return;
+  const nlohmann::json method = stored->value("quant_method", nlohmann::json());
+  throw BadInput("quantization_config: " +
+                 (method.is_string() ? shortened(method.get<std::string>(), 20) : "such") +
+                 " weights are not predicted of " + type +
+                 "; vramfit model or --runtime llama.cpp, or without it, in bf16");
+}
+
 std::string word_of(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.get<double>() > 0 ? "1" : "0";
@@ -125,6 +136,7 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
   const OpTape* found = tape_of(release, type->get<std::string>());
   if (found == nullptr) return std::nullopt;
   const OpTape& tape = *found;
+  require_plain(object, tape.model_type);
   require_flags(object, tape);
   const ConfigKeys keys(*source, tape);
   require_held(object, keys, tape);

@@ -219,10 +219,11 @@ void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& fra
   if (stride < 1 || first < stride || first > count - stride) {
     throw BadInput("tape: a loop makes what it has no place for");
   }
-  const auto made = own.begin() + first;
+  const auto step = static_cast<std::ptrdiff_t>(stride);
+  const auto made = own.begin() + static_cast<std::ptrdiff_t>(first);
   for (std::int64_t i = 0; i < rounds; ++i) {
     run(program, loop.body, frame);
-    std::move(made, made + stride, made - stride);
+    std::move(made, made + step, made - step);
   }
 }
 

@@ -36,7 +36,7 @@ exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exa
 	PYTHONPATH=scripts python -m exact --kept
 	cp build/exact/run.png plots/pictures/
 
-tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/ (ONLY='TYPE …')
+tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/, and what moved (ONLY='TYPE …')
 	mkdir -p build/tapes
 	HF_HUB_OFFLINE=1 PYTHONPATH=build/python python -m vramfit run --gpu h200 -- build/exact/bin/python scripts/tapes build/tapes $(ONLY)
 

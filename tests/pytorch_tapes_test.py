@@ -6,14 +6,23 @@ import subprocess
 import pytest
 from built import ROOT, program
 
-LINES = (ROOT / "data" / "reference" / "taped" / "train.jsonl").read_text().splitlines()
-MEASURED = [line for line in map(json.loads, LINES) if "case" in line]
+
+def _measured(name):
+    lines = (ROOT / "data" / "reference" / "taped" / name).read_text().splitlines()
+    return [line for line in map(json.loads, lines) if "case" in line]
+
+
+MEASURED = _measured("train.jsonl")
+GENERATIONS = _measured("generation.jsonl")
 OPTIMIZERS = {"adamw": "adamw", "adamw_fused": "adamw-fused", "sgd": "sgd"}
 
 
 def _flags(case):
     flags = ["--batch", case["b"], "--seq", case["s"], "--precision", case["dtype"]]
-    flags += ["--optimizer", OPTIMIZERS[case["opt"]], "--attention", case["attn"]]
+    flags += ["--attention", case["attn"]]
+    if case["mode"] == "infer":
+        return list(map(str, [*flags, "--generate", case["new_tokens"]]))
+    flags += ["--train", "--optimizer", OPTIMIZERS[case["opt"]]]
     if "amp" in case:
         flags += ["--autocast", case["amp"]]
     if case.get("ckpt"):
@@ -24,20 +33,23 @@ def _flags(case):
     return list(map(str, flags))
 
 
+def _predicted(case, folder):
+    """Its stages."""
+    config = json.dumps({**case["arch"], "architectures": ["ForCausalLM"]})
+    (folder / "config.json").write_text(config)
+    asked = [program("fit"), "--model", folder, "--gpu", "h200", "--json", *_flags(case)]
+    ran = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode in (0, 1), f"{case['model']}: {ran.stderr}"
+    return json.loads(ran.stdout)["stages"]
+
+
 @pytest.fixture(scope="module")
 def stages(tmp_path_factory):
     """Of each stage of two steps: predicted and measured, allocated and reserved at most."""
     found = []
-    file = tmp_path_factory.mktemp("model") / "config.json"
+    folder = tmp_path_factory.mktemp("model")
     for line in MEASURED:
-        case = line["case"]
-        file.write_text(json.dumps({**case["arch"], "architectures": ["ForCausalLM"]}))
-        asked = [program("fit"), "--model", file.parent, "--train", "--gpu", "h200", "--json"]
-        ran = subprocess.run(
-            [*asked, *_flags(case)], capture_output=True, text=True, check=False, timeout=60
-        )
-        assert ran.returncode in (0, 1), f"{case['model']}: {ran.stderr}"
-        for stage in json.loads(ran.stdout)["stages"]:
+        for stage in _predicted(line["case"], folder):
             took = line["result"]["stages"].get(f"step{stage['step']}.{stage['name']}")
             if took is not None:
                 said = (stage["peak"], stage["peak_reserved"])
@@ -45,22 +57,48 @@ def stages(tmp_path_factory):
     return found
 
 
+@pytest.fixture(scope="module")
+def generations(tmp_path_factory):
+    """The same of generate() as a whole, of each batch."""
+    found = []
+    folder = tmp_path_factory.mktemp("model")
+    for line in GENERATIONS:
+        for point in line["result"]["points"]:
+            case = {**line["case"], "b": point["b"], "s": point["s"]}
+            stages = [each for each in _predicted(case, folder) if each["name"] != "loaded"]
+            said = tuple(max(each[key] for each in stages) for key in ("peak", "peak_reserved"))
+            found.append((said, (point["peak"], point["peak_reserved"])))
+    return found
+
+
+def _equal(pairs):
+    return sum(said == took for (said, _), (took, _) in pairs)
+
+
+def _worst(pairs, place):
+    """Of what is predicted of allocated or reserved memory."""
+    return max(abs(said[place] - took[place]) / took[place] for said, took in pairs)
+
+
 def test_measured_families_have_tapes():
-    """The others were compared with the stand-in alone."""
+    """The others' attention is none that was asked for there."""
     tapes = {file.stem for file in (ROOT / "data" / "tapes").glob("*.tape")}
-    measured = {line["case"]["model"] for line in MEASURED}
-    assert len(measured) == 37
+    measured = {line["case"]["model"] for line in MEASURED + GENERATIONS}
+    assert len(measured) == 50
     assert measured <= tapes
 
 
 def test_peaks_are_those_of_the_gpu(stages):
-    """Of 472 all but ten, where the allocator gives a block whole that is up to 1 MB larger."""
-    equal = [said == took for (said, _), (took, _) in stages]
-    assert len(equal) == 472
-    assert sum(equal) >= 462
-    assert max(abs(said - took) / took for (said, _), (took, _) in stages) <= 0.009
+    """Of nearly all; where not, the allocator gives a block whole that is up to 1 MB larger."""
+    assert len(stages) == 792
+    assert _equal(stages) >= 782
+    assert _worst(stages, 0) <= 0.009
+    assert _worst(stages, 1) <= 0.015
 
 
-def test_what_is_reserved_is_near(stages):
-    worst = max(abs(said - took) / took for (_, said), (_, took) in stages)
-    assert worst <= 0.01
+def test_those_of_a_generation_are_too(generations):
+    """All but those of gpt_bigcode, whose code reads a cache of its own shape."""
+    assert len(generations) == 120
+    assert _equal(generations) >= 118
+    assert _worst(generations, 0) <= 0.002
+    assert _worst(generations, 1) <= 0.015

@@ -3,7 +3,8 @@ stand-in for any size.
 
 usage: vramfit run --gpu h200 -- python scripts/tapes OUT [TYPE…]
 
-Writes OUT/TYPE.tape for each type, and OUT/failed.jsonl: why there is none of the others.
+Writes OUT/TYPE.tape for each type, and OUT/failed.jsonl: why there is none of the others. Says of
+each what moved since data/tapes, and where first.
 """
 
 import gc
@@ -12,6 +13,7 @@ import os
 import signal
 import sys
 import traceback
+from itertools import zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -21,6 +23,7 @@ import transformers
 from record import record
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
+_SHIPPED = Path(__file__).resolve().parents[2] / "data" / "tapes"
 _SECONDS = 180  # of a core, a type
 
 
@@ -45,6 +48,26 @@ def _recorded(kind, out):
     return None if status == 0 else said or f"ended with {os.waitstatus_to_exitcode(status)}"
 
 
+def _moved(kind, out):
+    """In a line."""
+    kept = _SHIPPED / f"{kind}.tape"
+    if not kept.exists():
+        return "new"
+    lines, before = (
+        (folder / f"{kind}.tape").read_text().splitlines() for folder in (out, _SHIPPED)
+    )
+    if lines == before:
+        return "as it was"
+    part = ""
+    for number, (line, earlier) in enumerate(zip_longest(lines, before, fillvalue=""), 1):
+        if line.startswith("program "):
+            part = line
+        if line != earlier:
+            change = f"line {number}, {part or 'its head'}: '{earlier}' is '{line}'"
+            return f"{len(before)} lines were, {len(lines)} are; first {change}"
+    raise AssertionError("lines that differ, and none does")
+
+
 def main(out, kinds):
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
@@ -52,6 +75,7 @@ def main(out, kinds):
     with (out / "failed.jsonl").open("w") as failed:
         for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
             why = _recorded(kind, out)
+            print(f"{kind}: {_moved(kind, out) if why is None else why}", flush=True)
             if why is not None:
                 failed.write(json.dumps({"type": kind, "why": why}) + "\n")
                 failed.flush()

@@ -43,7 +43,14 @@ def generated(model, batch, seq, padded, boundaries):
     model.forward = traced
     try:
         with torch.no_grad():
-            model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0, use_cache=True)
+            model.generate(
+                ids,
+                max_new_tokens=3,
+                do_sample=False,
+                pad_token_id=0,
+                eos_token_id=1,
+                use_cache=True,
+            )
     finally:
         del model.forward
     return traces

@@ -66,14 +66,22 @@ void TapedLm::build() {
     const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
     run(program, program.main, frame);
   }
-  if (from_file) materialize(bound);
-  const std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
+  std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
+  const auto own_of = [&](const std::string& path) {
+    Tensor& tensor = made.at(path);
+    if (from_file && tensor.is_meta()) {
+      tensor = empty(context_, tensor.sizes(), tensor.type(), Category::Parameters);
+      tensor.impl()->requires_grad = is_floating(tensor.type());
+    }
+    return tensor;
+  };
   const auto take = [&](const std::vector<NamedTensor>& all, const std::string& prefix,
                         std::optional<std::int64_t> layer) {
+    const LayerScope acts(context_, static_cast<int>(layer.value_or(kNoLayer)));
     for (const NamedTensor& named : all) {
       const std::string path = prefix + named.path;
       if (named.is_buffer) {
-        buffers_.push_back(made.at(path));
+        buffers_.push_back(own_of(path));
         tensors_[path] = &buffers_.back();
         continue;
       }
@@ -92,7 +100,7 @@ void TapedLm::build() {
             if constexpr (requires { own_module.bias; }) {
               if (path.ends_with(".bias")) place = &own_module.bias;
             }
-            *place = made.at(tied ? named.tied_to : path);
+            *place = own_of(tied ? named.tied_to : path);
             tensors_[path] = place;
           },
           module->module);
@@ -103,19 +111,6 @@ void TapedLm::build() {
     take(tape_.of_layer.at(kind_of(i)), prefix_of(i), i);
   }
   take(tape_.behind, "", std::nullopt);
-}
-
-int TapedLm::layer_of(const std::string& path) const {
-  const std::string prefix = tape_.layers_path + ".";
-  return path.starts_with(prefix) ? std::stoi(path.substr(prefix.size())) : kNoLayer;
-}
-
-void TapedLm::materialize(std::vector<std::pair<std::string, Tensor>>& bound) const {
-  for (auto& [path, tensor] : bound) {
-    const LayerScope acts(context_, layer_of(path));
-    tensor = empty(context_, tensor.sizes(), tensor.type(), Category::Parameters);
-    tensor.impl()->requires_grad = is_floating(tensor.type());
-  }
 }
 
 std::vector<CausalLm::NamedModule> TapedLm::named_modules() {

@@ -49,7 +49,6 @@ class TapedLm final : public CausalLm {
   /// called otherwise is taken for a module by itself.
   static std::string module_of(const std::string& path);
   void build();
-  void materialize(std::vector<std::pair<std::string, Tensor>>& bound) const;
   void run(const Program& program, const Body& body, Frame& frame) const;
   void repeat(const Program& program, const Instruction& loop, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
@@ -71,7 +70,6 @@ class TapedLm final : public CausalLm {
   const Linear* linear_of(const Instruction& instruction, const Frame& frame) const;
   const std::string& kind_of(std::int64_t layer) const;
   std::string prefix_of(std::int64_t layer) const;
-  int layer_of(const std::string& path) const;  ///< kNoLayer: of none
 
   const OpTape& tape_;
   ConfigKeys keys_;

@@ -89,16 +89,15 @@ def test_measured_families_have_tapes():
 
 
 def test_peaks_are_those_of_the_gpu(stages):
-    """Of nearly all; where not, the allocator gives a block whole that is up to 1 MB larger."""
+    """Of nearly all; where not, in a second step's update, the allocator gives another free block
+    whole."""
     assert len(stages) == 792
-    assert _equal(stages) >= 782
+    assert _equal(stages) >= 784
     assert _worst(stages, 0) <= 0.009
     assert _worst(stages, 1) <= 0.015
 
 
 def test_those_of_a_generation_are_too(generations):
-    """All but those of gpt_bigcode, whose code reads a cache of its own shape."""
     assert len(generations) == 120
-    assert _equal(generations) >= 118
-    assert _worst(generations, 0) <= 0.002
+    assert _equal(generations) == 120
     assert _worst(generations, 1) <= 0.015

@@ -4,7 +4,8 @@
 
 namespace vramfit::pytorch {
 
-void each_register(const Body& body, const std::function<void(const Register&)>& see) {
+void each_register(std::span<const Instruction> body,
+                   const std::function<void(const Register&)>& see) {
   const std::function<void(const Operand&)> look = [&](const Operand& operand) {
     if (operand.kind == Operand::Kind::Register) see(operand.tensor);
     for (const Operand& each : operand.list) look(each);

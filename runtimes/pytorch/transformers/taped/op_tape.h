@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,7 +82,8 @@ struct Instruction {
 using Body = std::vector<Instruction>;
 
 /// Every register that a body names.
-void each_register(const Body& body, const std::function<void(const Register&)>& see);
+void each_register(std::span<const Instruction> body,
+                   const std::function<void(const Register&)>& see);
 /// As many as it has of a scope.
 std::size_t registers_in(const Body& body, Register::Scope scope);
 

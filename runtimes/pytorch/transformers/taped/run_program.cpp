@@ -1,5 +1,6 @@
 // How a TapedLm does what its tape says, instruction by instruction.
 #include <algorithm>
+#include <span>
 
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
@@ -16,6 +17,16 @@ std::vector<Tensor> shared_with(const Body& layer, const std::vector<Tensor>& pr
     if (place.scope == Register::Scope::Program) shared[place.number] = program[place.number];
   });
   return shared;
+}
+
+/// Whether a program still has it when its layers have run: they drop what it hands on otherwise.
+bool is_named_behind(const Body& main, const Instruction& layers, const Register& place) {
+  const auto first = static_cast<std::size_t>(&layers - main.data()) + 1;
+  bool named = false;
+  each_register(std::span(main).subspan(first), [&](const Register& other) {
+    named = named || (other.scope == place.scope && other.number == place.number);
+  });
+  return named;
 }
 
 /// The tokens are the first of what a program is given.
@@ -243,7 +254,11 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
 
 void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
   Registers carried;
-  for (const Operand& operand : layers.args) carried.push_back(at(operand.tensor, frame));
+  for (const Operand& operand : layers.args) {
+    Tensor& handed = at(operand.tensor, frame);
+    carried.push_back(is_named_behind(program.main, layers, operand.tensor) ? handed
+                                                                            : std::move(handed));
+  }
   Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound, frame.step};
   const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
   for (std::int64_t i = 0; i < config_.layers; ++i) {

@@ -19,7 +19,7 @@ What it does
   --precision TYPE, --quant FORMAT  fp32, fp16, bf16; int8, nf4, fp4, or llama.cpp's q4_k_m, ...
   --lora RANK, --optimizer NAME, --checkpoint full, --accumulate N, --autocast TYPE
   --gpus N, --strategy NAME         several GPUs: ddp, zero1, fsdp
-  --runtime NAME                    pytorch (default), vramfit, article, llama.cpp
+  --runtime NAME                    pytorch (default), vramfit, article, llama.cpp, vllm
   --lengths FILE                    a .jsonl of samples: the longest is --seq
 Which answer
   --max-batch, --max-seq            the largest that fits; under llama.cpp --max-ctx, ...

@@ -8,6 +8,7 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   std::ostringstream line;
   line << "vllm serve " << shape.name;
   if (options.type == DType::Fp16) line << " --dtype float16";
+  if (options.type == DType::Fp32) line << " --dtype float32";
   if (!options.quantization.empty()) line << " --quantization " << options.quantization;
   line << " --max-model-len " << start.length;
   if (options.cache_bytes) {
@@ -19,6 +20,9 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
        << start.batch.sequences;
   if (options.cache_type != "auto") line << " --kv-cache-dtype " << options.cache_type;
   if (options.block) line << " --block-size " << *options.block;
+  if (options.largest_capture) {
+    line << " --max-cudagraph-capture-size " << *options.largest_capture;
+  }
   if (options.eager) line << " --enforce-eager";
   if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;
   return line.str();

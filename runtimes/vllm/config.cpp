@@ -6,7 +6,6 @@
 namespace vramfit::vllm {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 24;
 constexpr const char* kTextParts[] = {"text_config", "llm_config", "language_config"};
 
 void lay_text_part_over(nlohmann::json& config) {
@@ -42,15 +41,15 @@ const char* Config::first(std::initializer_list<const char*> keys) const {
   return nullptr;
 }
 
-std::int64_t Config::integer(std::initializer_list<const char*> keys) const {
+std::int64_t Config::integer(std::initializer_list<const char*> keys, std::int64_t most) const {
   const char* key = first(keys);
-  return json().integer(key == nullptr ? *keys.begin() : key, 1, kLargest);
+  return json().integer(key == nullptr ? *keys.begin() : key, 1, most);
 }
 
-std::int64_t Config::integer_or(std::initializer_list<const char*> keys,
-                                std::int64_t otherwise) const {
+std::int64_t Config::integer_or(std::initializer_list<const char*> keys, std::int64_t otherwise,
+                                std::int64_t least) const {
   const char* key = first(keys);
-  return key == nullptr ? otherwise : json().integer(key, 0, kLargest);
+  return key == nullptr ? otherwise : json().integer(key, least, kMostOfAKey);
 }
 
 std::vector<std::string> Config::texts(const char* key) const {

@@ -23,13 +23,17 @@ class Config {
   std::string architecture() const;
   std::string model_type() const { return json().text_or("model_type", ""); }
   /// Of these keys the first that is there, a whole number.
-  std::int64_t integer(std::initializer_list<const char*> keys) const;
-  std::int64_t integer_or(std::initializer_list<const char*> keys, std::int64_t otherwise) const;
+  std::int64_t integer(std::initializer_list<const char*> keys,
+                       std::int64_t most = kMostOfAKey) const;
+  std::int64_t integer_or(std::initializer_list<const char*> keys, std::int64_t otherwise,
+                          std::int64_t least = 0) const;
   bool truth(const char* key, bool otherwise) const { return json().boolean_or(key, otherwise); }
   std::vector<std::string> texts(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }
 
  private:
+  static constexpr std::int64_t kMostOfAKey = std::int64_t{1} << 24;
+
   Config(std::shared_ptr<const nlohmann::json> json, std::string source)
       : json_(std::move(json)), source_(std::move(source)) {}
   const char* first(std::initializer_list<const char*> keys) const;

@@ -4,11 +4,17 @@
 #include <array>
 #include <string_view>
 
+#include "model/config/limits.h"
 #include "model/errors.h"
 #include "runtimes/vllm/config.h"
 
 namespace vramfit::vllm {
 namespace {
+
+// So that bytes of all layers together stay within 64 bits.
+constexpr std::int64_t kMostHidden = 1 << 18;
+constexpr std::int64_t kMostWidth = 1 << 20;  ///< of all heads, of an MLP
+constexpr std::int64_t kMostExperts = 1 << 12;
 
 /// A class of vLLM's, and how its code differs from llama's.
 struct Architecture {
@@ -145,9 +151,10 @@ Shape shape_of_family(const ModelConfig& model, const Family& family) {
 
 Experts experts_of(const Config& config) {
   Experts experts;
-  experts.count = config.integer({"num_local_experts", "num_experts", "n_routed_experts"});
-  experts.used = config.integer({"num_experts_per_tok"});
-  experts.width = config.integer({"moe_intermediate_size", "intermediate_size"});
+  experts.count =
+      config.integer({"num_local_experts", "num_experts", "n_routed_experts"}, kMostExperts);
+  experts.used = config.integer({"num_experts_per_tok"}, experts.count);
+  experts.width = config.integer({"moe_intermediate_size", "intermediate_size"}, kMostWidth);
   experts.shared = config.integer_or({"shared_expert_intermediate_size"}, 0);
   if (experts.shared == 0) {
     experts.shared = config.integer_or({"n_shared_experts"}, 0) * experts.width;
@@ -176,10 +183,23 @@ Latent latent_of(const Config& config) {
           .value = config.integer({"v_head_dim"})};
 }
 
+void require_heads(const Config& config, const Layer& layer) {
+  if (layer.head_dim < 1) {
+    config.json().fail("head_dim", "is 0, or hidden_size less than num_attention_heads; 1 or more");
+  }
+  if (layer.kv_heads < 1) config.json().fail("num_key_value_heads", "is 0; 1 or more");
+  if (layer.head_dim > kMostWidth / std::max(layer.heads, layer.kv_heads)) {
+    config.json().fail("head_dim", "is so large that all heads together are wider than " +
+                                       std::to_string(kMostWidth) + "; less");
+  }
+}
+
 void add_layers(Shape& shape, const Config& config) {
-  const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"});
+  const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
   const std::vector<std::string> types = config.texts("layer_types");
   const std::int64_t window = window_of(config);
+  // Each so-manieth layer looks at everything.
+  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"}, 0);
   Layer layer;
   layer.heads = config.integer({"num_attention_heads", "n_head"});
   layer.kv_heads = config.integer_or({"num_key_value_heads", "num_kv_heads"}, layer.heads);
@@ -187,13 +207,15 @@ void add_layers(Shape& shape, const Config& config) {
     layer.kv_heads = 1;
   }
   layer.head_dim = config.integer_or({"head_dim"}, shape.hidden / layer.heads);
+  require_heads(config, layer);
   const bool latent = config.json().has("kv_lora_rank");
   if (latent) shape.latent = latent_of(config);
   for (std::int64_t i = 0; i < count; ++i) {
     Layer one = layer;
     const auto at = static_cast<std::size_t>(i);
-    const bool slides =
-        at < types.size() ? types[at] == "sliding_attention" : types.empty() && window > 0;
+    const bool slides = at < types.size()
+                            ? types[at] == "sliding_attention"
+                            : types.empty() && (pattern == 0 || (i + 1) % pattern != 0);
     if (latent) {
       one.keeps = Keeps::Latent;
       one.kv_heads = 1;
@@ -204,8 +226,9 @@ void add_layers(Shape& shape, const Config& config) {
     }
     one.experts = shape.mixture() && is_mixture(config, i);
     if (!one.experts) {
-      one.ffn =
-          config.integer_or({"intermediate_size", "ffn_hidden_size", "n_inner"}, 4 * shape.hidden);
+      one.ffn = std::min(
+          config.integer_or({"intermediate_size", "ffn_hidden_size", "n_inner"}, 4 * shape.hidden),
+          kMaxFfn);
     }
     shape.layers.push_back(one);
   }
@@ -230,10 +253,10 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   Shape shape;
   shape.name = name;
   take_architecture(shape, *architecture);
-  shape.hidden = config.integer({"hidden_size", "n_embd"});
-  shape.vocab = config.integer({"vocab_size"});
+  shape.hidden = config.integer({"hidden_size", "n_embd"}, kMostHidden);
+  shape.vocab = config.integer({"vocab_size"}, kMaxVocab);
   shape.positions =
-      config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048);
+      config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048, 1);
   shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
   shape.scaled_logits = config.json().has("logit_scale");

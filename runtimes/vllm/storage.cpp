@@ -23,7 +23,12 @@ Storage of_linears(const std::string& quantization) {
 std::string quantization_of(const Shape& shape, const Options& options) {
   const std::string& named =
       options.quantization.empty() ? shape.quantization : options.quantization;
-  of_linears(named);
+  const Storage storage = of_linears(named);
+  if (shape.quantization.empty() && (storage == Storage::Packed || storage == Storage::Mxfp4)) {
+    throw BadInput("quant: " + named +
+                   " is how a checkpoint is stored, and this one is not; fp8, bitsandbytes, or a "
+                   "model that is");
+  }
   return named;
 }
 

@@ -67,9 +67,10 @@ Serving told(const Start& start) {
   return serving;
 }
 
-/// What it holds when it has served. Where it does not start, its cache is as large as it has to
-/// be, and what it leaves of the card to others is taken as well: so much would be missing.
-void allocate(Ledger& ledger, const Start& start) {
+/// What it holds when it has served. Where its cache has no room for what it is to hold, it is as
+/// large as it has to be, and what it leaves of the card to others is taken as well: so much would
+/// be missing. A start that is refused for another reason has no `room` either.
+void allocate(Ledger& ledger, const Start& start, std::uint64_t room) {
   {
     const StageScope scope(ledger, Stage::Loaded, 0);
     ledger.allocate("weights", Category::Parameters, start.weights);
@@ -77,7 +78,7 @@ void allocate(Ledger& ledger, const Start& start) {
   const StageScope scope(ledger, Stage::Prefill, 1);
   const std::uint64_t needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
   const bool lacks = static_cast<std::int64_t>(needed) > start.available;
-  if (!lacks) {
+  if (!lacks && !start.refused()) {
     ledger.allocate("KV cache", Category::KvCache, start.cached());
     ledger.allocate("buffers", Category::Workspace, start.buffers);
     ledger.allocate("CUDA graphs", Category::Workspace, start.graph_pool);
@@ -89,7 +90,9 @@ void allocate(Ledger& ledger, const Start& start) {
   if (kept > start.context) {
     ledger.allocate("beyond its share", Category::Workspace, kept - start.context);
   }
-  ledger.allocate("KV cache", Category::KvCache, needed);
+  const std::uint64_t taken = start.weights + start.activations + needed;
+  const bool more = !lacks && room < kUnlimitedBytes && taken <= room;
+  ledger.allocate("KV cache", Category::KvCache, needed + (more ? room - taken + kGranule : 0));
 }
 
 }  // namespace
@@ -136,6 +139,14 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " heads are not shared out evenly by " + std::to_string(ranks) +
                    ", which vLLM refuses; a divisor");
   }
+  // LlamaAttention and its like: shared out, or each is there several times.
+  const Layer& first = shape_->layers.front();
+  const std::int64_t kv = first.kv_heads;
+  if (first.keeps != Keeps::Latent && (kv >= ranks ? kv % ranks : ranks % kv) != 0) {
+    throw BadInput("tensor-parallel: " + std::to_string(kv) +
+                   " heads of keys are not shared out evenly by " + std::to_string(ranks) +
+                   ", which vLLM refuses; a divisor or a multiple");
+  }
   if (options_.length && *options_.length > shape_->positions) {
     throw BadInput("max-model-len: " + std::to_string(*options_.length) +
                    " is more than the config's " + std::to_string(shape_->positions) +
@@ -153,7 +164,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
       start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
   SumAllocator sum(capacity + extent.extra_capacity, kGranule);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
-  outcome.report = report_on(ledger, [&] { allocate(ledger, start); });
+  outcome.report = report_on(ledger, [&] { allocate(ledger, start, capacity); });
   for (StageRecord& stage : outcome.report.stages) {
     stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
   }

@@ -1,6 +1,7 @@
 // What an engine's start is, in words and as JSON.
 #include <nlohmann/json.hpp>
 
+#include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/workload.h"
 
@@ -55,10 +56,15 @@ std::string EngineWorkload::types() const {
 }
 
 std::string EngineWorkload::about() const {
-  return "vLLM 0.26 with torch 2.11, its V1 engine, CUDA. What it counts, and so its blocks, "
-         "follows its source; what it takes beyond its share is a prediction of ours.";
+  const Release& release = release_named(options_.release);
+  return "vLLM " + std::string(release.name) + " with torch " + std::string(release.torch) +
+         ", its V1 engine, CUDA. What it counts, and so its blocks, follows its source; what it "
+         "takes beyond its share is a prediction of ours.";
 }
 
-std::optional<double> EngineWorkload::reserved_error() const { return 0.003; }
+// Only the first was measured; of others this is a guess.
+std::optional<double> EngineWorkload::reserved_error() const {
+  return options_.release == releases().front().name ? 0.003 : 0.03;
+}
 
 }  // namespace vramfit::vllm

@@ -183,10 +183,11 @@ class _Recording:
             if name not in self._programs:
                 continue
             points = self._points[name]
-            solver = solvers.setdefault(repr(points), None) or Solver(points)
-            solvers[repr(points)] = solver
+            key = repr(points)
+            if key not in solvers:
+                solvers[key] = Solver(points)
             try:
-                solved[name] = _solved(folded, solver)
+                solved[name] = _solved(folded, solvers[key])
             except NoSizeError as error:
                 if not name.startswith(_GENERATION):
                     raise

@@ -135,7 +135,12 @@ Results diff_op(const Call& call) {
 /// (self, k, dim, largest, sorted)
 Results topk_op(const Call& call) {
   const Tensor a = call.tensor(0);
-  return topk(a, call.integer(1), call.dim(2, a.rank(), -1), call.flag(4, true));
+  const int dim = call.dim(2, a.rank(), -1);
+  if (call.integer(1) > a.size(dim)) {
+    throw BadInput(std::to_string(call.integer(1)) + " of " + std::to_string(a.size(dim)) +
+                   "; no more than there are");
+  }
+  return topk(a, call.integer(1), dim, call.flag(4, true));
 }
 
 Results sort_op(const Call& call) {

@@ -34,6 +34,7 @@ class AccumulateGrad final : public Node {
     // accumulateGrad steals what no one else holds and has the leaf's layout, or else copies it.
     const bool steal = grad.impl()->references == 1 && obeys_layout(grad, leaf_);
     Tensor own = steal ? std::move(grad) : clone_with_layout(grad, leaf_);
+    own.impl()->base.reset();  // it was made without a graph
     Storage& storage = *own.impl()->storage;
     if (storage.category != Category::Gradients && storage.references == 1) {
       storage.relabel(Category::Gradients);

@@ -24,6 +24,7 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
     if (value.is_number_integer()) own_[key] = value.get<std::int64_t>();
     if (value.is_boolean()) own_[key] = value.get<bool>() ? 1 : 0;
     if (value.is_null()) nulls_.insert(key);
+    if (value.is_string() || value.is_number_float()) others_.insert(key);
     if (!value.is_array()) continue;
     for (const auto& each : value) {
       if (each.is_boolean()) lists_[key].emplace_back(each.get<bool>() ? "true" : "false");
@@ -56,6 +57,9 @@ std::int64_t ConfigKeys::value(const std::string& asked, int nested) const {
     if (own->second >= 0 && own->second <= kMostOfAKey) return own->second;
     throw BadInput(key + ": is " + std::to_string(own->second) + "; 0 to " +
                    std::to_string(kMostOfAKey));
+  }
+  if (others_.contains(key)) {
+    throw BadInput(key + ": " + tape_.model_type + "'s sizes hang on it; a whole number");
   }
   const auto found = tape_.defaults.find(key);
   if (found == tape_.defaults.end() || nested == kMostNested) {

@@ -32,6 +32,7 @@ class ConfigKeys {
   std::map<std::string, std::int64_t, std::less<>> own_;
   std::map<std::string, std::vector<std::string>, std::less<>> lists_;
   std::set<std::string, std::less<>> nulls_;
+  std::set<std::string, std::less<>> others_;  ///< texts and fractions, which are no sizes
 };
 
 }  // namespace vramfit::pytorch

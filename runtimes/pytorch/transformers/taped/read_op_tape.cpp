@@ -156,6 +156,46 @@ Instruction::Kind kind_of(std::string_view word) {
   return Kind::Op;
 }
 
+/// What those who play it count on.
+void require_operands(const Instruction& instruction) {
+  using Kind = Instruction::Kind;
+  const auto is_tensor = [](const Operand& each) { return each.kind == Operand::Kind::Register; };
+  const auto& args = instruction.args;
+  std::size_t least = 0;
+  std::size_t results = 0;
+  switch (instruction.kind) {
+    case Kind::Op:
+      least = instruction.name == "linear.default" ? 2 : 0;
+      break;
+    case Kind::Parameter:
+      least = results = 1;
+      break;
+    case Kind::Bind:
+    case Kind::State:
+    case Kind::Keep:
+      least = 2;
+      break;
+    case Kind::Autocast:
+      least = 1;
+      break;
+    case Kind::Input:
+      results = 1;
+      break;
+    default:
+      break;
+  }
+  const bool of_tensors = instruction.kind == Kind::Free || instruction.kind == Kind::Give ||
+                          instruction.kind == Kind::Layers || instruction.kind == Kind::Return;
+  const bool first_is_tensor = instruction.kind == Kind::Op || instruction.kind == Kind::Autocast ||
+                               args.empty() || is_tensor(args.front()) ||
+                               instruction.kind == Kind::Given;
+  if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
+      (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
+      (instruction.kind == Kind::Keep && !is_tensor(args[1]))) {
+    throw BadInput("'" + instruction.name + "' lacks what it is of");
+  }
+}
+
 Instruction instruction_of(const std::vector<std::string_view>& words, States& states) {
   Instruction instruction;
   std::size_t next = 0;
@@ -176,6 +216,7 @@ Instruction instruction_of(const std::vector<std::string_view>& words, States& s
   for (; next < words.size(); ++next) {
     instruction.args.push_back(operand_of(words[next], states));
   }
+  require_operands(instruction);
   return instruction;
 }
 
@@ -235,6 +276,7 @@ class Reader {
     } else if (first == "alias") {
       tape_.aliases[word(1)] = word(2);
     } else if (first == "cycle") {
+      if (words_.size() < 3) throw BadInput("ends early");
       tape_.cycles[word(1)] = {words_.begin() + 2, words_.end()};
     } else if (first == "kinds") {
       tape_.kinds = {words_.begin() + 1, words_.end()};
@@ -277,7 +319,10 @@ class Reader {
     Program& program = tape_.programs[name];
     for (;;) {
       if (!next()) throw BadInput("ends early");
-      if (word(0) == "end") return;
+      if (word(0) == "end") {
+        if (program.main.empty()) throw BadInput("a program without its main part");
+        return;
+      }
       if (word(0) == "layer") {
         Body& layer = program.layers[word(1)];
         if (words_.size() > 2) {

@@ -10,7 +10,8 @@ namespace {
 const Program& program_named(const OpTape& tape, const std::string& name) {
   const auto found = tape.programs.find(name);
   if (found == tape.programs.end()) {
-    throw BadInput(tape.model_type + ": its tape does not say how it does that (" + name + ")");
+    throw BadInput("model: " + name + " of " + tape.model_type +
+                   " was not recorded; vramfit model runs it");
   }
   return found->second;
 }

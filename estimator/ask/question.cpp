@@ -278,9 +278,16 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
 std::optional<ModelConfig> own_reading(const Runtime& runtime,
                                        const std::shared_ptr<const ModelSource>& source) {
   if (source == nullptr) return std::nullopt;
-  std::optional<ModelConfig> model = runtime.read_model(*source);
-  if (model) model->source = source;
-  return model;
+  try {
+    std::optional<ModelConfig> model = runtime.read_model(*source);
+    if (model) model->source = source;
+    return model;
+  } catch (const UnreadModel&) {
+    throw;
+  } catch (const BadInput& refusal) {
+    const UnreadModel unread(refusal.what(), source);
+    throw UnreadModel(unread.what() + nearest_readers(unread), source);
+  }
 }
 
 /// Whether it was read of a part of what its config describes: no reader takes that key otherwise.

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;
 constexpr std::int64_t kMostConcurrent = 1 << 16;
-constexpr double kShareStep = 1000;  ///< shares are told in thousandths
+constexpr std::uint64_t kSurely = 8;  ///< such a part of a card is more than figures are off by
+constexpr double kShareStep = 1000;   ///< shares are told in thousandths
 
 double part(std::uint64_t bytes, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(of);
@@ -87,12 +88,12 @@ void allocate(Ledger& ledger, const Start& start, std::uint64_t room) {
   }
   ledger.allocate("activations", Category::Activations, start.activations);
   const std::uint64_t kept = start.total - std::min(start.total, start.requested);
-  if (kept > start.context) {
-    ledger.allocate("beyond its share", Category::Workspace, kept - start.context);
-  }
-  const std::uint64_t taken = start.weights + start.activations + needed;
-  const bool more = !lacks && room < kUnlimitedBytes && taken <= room;
-  ledger.allocate("KV cache", Category::KvCache, needed + (more ? room - taken + kGranule : 0));
+  const std::uint64_t beyond = kept - std::min(kept, start.context);
+  if (beyond > 0) ledger.allocate("beyond its share", Category::Workspace, beyond);
+  const std::uint64_t taken = start.weights + start.activations + beyond + needed;
+  const bool more = start.refused() && room < kUnlimitedBytes && taken <= room;
+  ledger.allocate("KV cache", Category::KvCache,
+                  needed + (more ? room - taken + room / kSurely : 0));
 }
 
 }  // namespace

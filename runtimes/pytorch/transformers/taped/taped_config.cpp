@@ -58,7 +58,7 @@ void require_plain(const nlohmann::json& config, const std::string& type) {
   throw BadInput("quantization_config: " +
                  (method.is_string() ? shortened(method.get<std::string>(), 20) : "such") +
                  " weights are not predicted of " + type +
-                 "; vramfit model or --runtime llama.cpp, or without it, in bf16");
+                 "; vramfit model runs it, or without that key in bf16");
 }
 
 std::string word_of(const nlohmann::json& value) {

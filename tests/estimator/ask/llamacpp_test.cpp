@@ -35,7 +35,7 @@ TEST(LlamaCpp, AnswersAboutModelsThatNoReaderHas) {
 
 TEST(LlamaCpp, OthersRefuseWhatItAloneReads) {
   const FitOptions options = parse_options({"--model", "falcon-7b", "--gpu", "h200"});
-  EXPECT_THROW(ask(options, {}), UnreadModel);
+  EXPECT_THROW(ask(options, {}), BadInput);
   expect_bad_input(
       [] {
         ask(parse_options({"--gguf", "x.gguf", "--vram", "24GB"}), {});

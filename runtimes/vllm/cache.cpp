@@ -8,7 +8,6 @@ namespace vramfit::vllm {
 namespace {
 
 constexpr std::int64_t kUsualBlock = 16;
-constexpr std::int64_t kHoppersMajor = 9;
 
 /// Layers that are alike, as far as their cache goes.
 struct Kind {
@@ -34,7 +33,7 @@ std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& opt
 std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
   if (options.block) return *options.block;
   const bool latent = shape.layers.front().keeps == Keeps::Latent;
-  return latent && sm / 10 == kHoppersMajor && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+  return latent && is_hopper(sm) && cache_bytes(options) == 1 ? 64 : kUsualBlock;
 }
 
 std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
@@ -105,7 +104,7 @@ Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_
   cache.page = kinds.front().page;
   cache.tensors = group_size(kinds);
   // Scheduling is asynchronous, so that a batch is prepared while another runs.
-  cache.in_flight = batched_tokens * (options.stages + 1);
+  cache.in_flight = batched_tokens * 2;
   for (const Kind& kind : kinds) {
     for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
       cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});

@@ -6,7 +6,16 @@
 
 namespace vramfit::vllm {
 
+inline constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  ///< of cudaMalloc
+
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The multiple of `unit` that has room for it.
+inline std::int64_t padded_to(std::int64_t value, std::int64_t unit) {
+  return ceil_div(value, unit) * unit;
+}
+
+inline bool is_hopper(int sm) { return sm / 10 == 9; }
 
 /// Of one element of the model's own type.
 inline std::int64_t own_bytes(const Options& options) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtimes/vllm/elements.h"
+
 namespace vramfit::vllm {
 namespace {
 
@@ -27,7 +29,7 @@ constexpr std::uint64_t kLiveSets = 3;
 /// In the widest layer.
 std::uint64_t partial_sums(const Shape& shape, const Options& options, std::int64_t tokens,
                            int sm) {
-  if (sm / 10 != 9) return 0;
+  if (!is_hopper(sm)) return 0;
   std::int64_t width = 0;
   for (const Layer& layer : shape.layers) {
     if (layer.keeps == Keeps::Latent) continue;

@@ -36,7 +36,6 @@ struct Options {
   bool offline = false;  ///< vllm.LLM, whose defaults differ from the server's
   bool warm = false;     ///< an earlier start has left what it compiled
   std::int64_t tensor_parallel = 1;
-  std::int64_t stages = 1;
 };
 
 }  // namespace vramfit::vllm

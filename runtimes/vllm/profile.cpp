@@ -5,11 +5,11 @@
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/storage.h"
+#include "runtimes/vllm/weights.h"
 
 namespace vramfit::vllm {
 namespace {
 
-constexpr int kHopper = 9;
 constexpr std::uint64_t kHoppersWorkspace = std::uint64_t{4096} * 8 << 10;
 constexpr std::uint64_t kOthersWorkspace = (std::uint64_t{4096} * 2 + 16 * 8) << 10;
 /// Of each request, places of logits and what is told of it; and its first and last.
@@ -72,8 +72,7 @@ std::uint64_t partial_tiles(int multiprocessors) {
 }
 
 std::uint64_t embedded(const Shape& shape, const Options& options) {
-  const std::int64_t unit = 64 * options.tensor_parallel;
-  const std::int64_t rows = ceil_div(shape.vocab, unit) * unit / options.tensor_parallel;
+  const std::int64_t rows = vocabulary_of_rank(shape, options.tensor_parallel);
   return static_cast<std::uint64_t>(rows * shape.hidden * own_bytes(options));
 }
 
@@ -88,7 +87,7 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
 }  // namespace
 
 std::uint64_t blas_workspace(int sm) {
-  return sm / 10 == kHopper ? kHoppersWorkspace : kOthersWorkspace;
+  return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
 }
 
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch) {
@@ -189,7 +188,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
   if (!packed) peak += blas_workspace(gpu.arch.sm);
   const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
-  if (marlin && gpu.arch.sm / 10 != kHopper) peak += partial_tiles(gpu.multiprocessors);
+  if (marlin && !is_hopper(gpu.arch.sm)) peak += partial_tiles(gpu.multiprocessors);
   if (options.eager || options.warm) return peak;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
   // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,

@@ -3,15 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config/families.h"
+#include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/engine_words.h"
 #include "runtimes/vllm/read_options.h"
+#include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/settings.h"
 #include "runtimes/vllm/workload.h"
 
 namespace vramfit::vllm {
 namespace {
-
-constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  // of cudaMalloc
 
 class VllmRuntime final : public Runtime {
  public:
@@ -42,7 +42,8 @@ class VllmRuntime final : public Runtime {
   }
 
   nlohmann::ordered_json release() const override {
-    return {{"name", "0.26"}, {"vllm", "0.26.0"}, {"torch", "2.11"}};
+    const Release& first = releases().front();
+    return {{"name", first.name}, {"vllm", first.vllm}, {"torch", first.torch}};
   }
 
  private:

@@ -261,7 +261,6 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
   shape.scaled_logits = config.json().has("logit_scale");
   if (architecture->experts) shape.experts = experts_of(config);
-  shape.experts.bias = cls == "GptOssForCausalLM";
   add_layers(shape, config);
   const Layer& first = shape.layers.front();
   const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
@@ -278,11 +277,6 @@ Shape shape_of_config(const Config& config, const std::string& name) {
 }  // namespace
 
 bool runs_family(std::string_view model_type) { return family_of(model_type) != nullptr; }
-
-std::int64_t Shape::mixtures() const {
-  return std::count_if(layers.begin(), layers.end(),
-                       [](const Layer& layer) { return layer.experts; });
-}
 
 bool Shape::second_runner() const {
   return !mixture() || architecture_named(architecture)->second_runner;

@@ -26,8 +26,6 @@ struct Layer {
   std::int64_t ffn = 0;  ///< its dense MLP's inner width
 
   std::int64_t q_width() const { return heads * head_dim; }
-  std::int64_t kv_width() const { return kv_heads * head_dim; }
-  bool operator==(const Layer&) const = default;
 };
 
 /// A layer's mixture.
@@ -36,7 +34,6 @@ struct Experts {
   std::int64_t used = 0;    ///< of each token
   std::int64_t width = 0;   ///< of each one
   std::int64_t shared = 0;  ///< of those that every token passes, together
-  bool bias = false;
 };
 
 /// Ranks and widths of MLA.
@@ -79,7 +76,6 @@ struct Shape {
   bool zero_points = false;
 
   bool mixture() const { return experts.count > 0; }
-  std::int64_t mixtures() const;
   /// Whether vLLM 0.26 runs it by its second model runner where nothing else says which.
   bool second_runner() const;
 };

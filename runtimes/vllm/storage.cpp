@@ -43,6 +43,4 @@ bool is_quantized_as_it_loads(const Weight& weight, const Shape& shape, const Op
   return shape.quantization.empty() && storage_of(weight, shape, options) == Storage::Fp8;
 }
 
-std::int64_t bits_of(const Shape& shape, const Options&) { return shape.bits; }
-
 }  // namespace vramfit::vllm

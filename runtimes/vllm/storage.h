@@ -13,7 +13,4 @@ Storage storage_of(const Weight& weight, const Shape& shape, const Options& opti
 /// Whether its checkpoint has it in 16 bits, and in fewer it is kept.
 bool is_quantized_as_it_loads(const Weight& weight, const Shape& shape, const Options& options);
 
-/// Of a packed weight.
-std::int64_t bits_of(const Shape& shape, const Options& options);
-
 }  // namespace vramfit::vllm

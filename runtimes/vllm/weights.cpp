@@ -8,14 +8,8 @@
 namespace vramfit::vllm {
 namespace {
 
-/// DEFAULT_VOCAB_PADDING_SIZE.
-constexpr std::int64_t kVocabularyUnit = 64;
 /// Of an attention: of queries, keys, values and probabilities.
 constexpr int kScales = 4;
-
-std::int64_t padded_to(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 class Listing {
  public:
@@ -23,7 +17,7 @@ class Listing {
       : shape_(shape), ranks_(options.tensor_parallel) {}
 
   std::vector<Weight> operator()() {
-    const std::int64_t vocabulary = padded_to(shape_.vocab, kVocabularyUnit * ranks_) / ranks_;
+    const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
     whole(vocabulary, shape_.hidden);
     if (shape_.learned_positions) whole(shape_.positions, shape_.hidden);
     for (const Layer& layer : shape_.layers) add(layer);
@@ -110,6 +104,11 @@ std::uint64_t whole_bytes(std::int64_t count) { return static_cast<std::uint64_t
 
 }  // namespace
 
+std::int64_t vocabulary_of_rank(const Shape& shape, std::int64_t ranks) {
+  constexpr std::int64_t kUnit = 64;  // DEFAULT_VOCAB_PADDING_SIZE
+  return padded_to(shape.vocab, kUnit * ranks) / ranks;
+}
+
 std::vector<Weight> weights_of(const Shape& shape, const Options& options) {
   return Listing(shape, options)();
 }
@@ -124,16 +123,14 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
     case Storage::Fp8:
       return {whole_bytes(elements), 4 * whole_bytes(weight.copies)};
     case Storage::Packed: {
-      const std::int64_t bits = bits_of(shape, options);
-      const std::int64_t groups =
-          shape.group > 0 ? (weight.columns + shape.group - 1) / shape.group : 1;
+      const std::int64_t groups = shape.group > 0 ? ceil_div(weight.columns, shape.group) : 1;
       const std::int64_t scales = groups * weight.rows * weight.copies;
-      std::vector<std::uint64_t> all = {whole_bytes(elements * bits / 8),
+      std::vector<std::uint64_t> all = {whole_bytes(elements * shape.bits / 8),
                                         whole_bytes(scales * own)};
       // Machete, Hopper's kernel, takes zero points as it takes scales; Marlin packs them.
-      const bool machete = sm / 10 == 9;
+      const bool machete = is_hopper(sm);
       if (shape.zero_points) {
-        all.push_back(whole_bytes(machete ? scales * own : scales * bits / 8));
+        all.push_back(whole_bytes(machete ? scales * own : scales * shape.bits / 8));
       }
       return all;
     }

@@ -25,6 +25,8 @@ struct Weight {
   std::int64_t elements() const { return rows * columns * copies; }
 };
 
+/// Rows of an embedding, or of a head, that each rank has.
+std::int64_t vocabulary_of_rank(const Shape& shape, std::int64_t ranks);
 /// In the order in which vLLM makes them, of one rank: columns or rows of linears are shared out,
 /// layers are where there are stages.
 std::vector<Weight> weights_of(const Shape& shape, const Options& options);

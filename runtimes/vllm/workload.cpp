@@ -6,13 +6,13 @@
 #include "model/errors.h"
 #include "runtimes/sum_allocator.h"
 #include "runtimes/vllm/command.h"
+#include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
 namespace vramfit::vllm {
 namespace {
 
-constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;
 constexpr std::int64_t kMostConcurrent = 1 << 16;
 constexpr std::uint64_t kSurely = 8;  ///< such a part of a card is more than figures are off by
 constexpr double kShareStep = 1000;   ///< shares are told in thousandths
@@ -163,7 +163,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   outcome.overhead = gpu.overhead;
   outcome.overhead.libraries =
       start.peers + start.outside + (start.refused() ? 0 : start.graph_code);
-  SumAllocator sum(capacity + extent.extra_capacity, kGranule);
+  SumAllocator sum(capacity + extent.extra_capacity, kGranularity);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   outcome.report = report_on(ledger, [&] { allocate(ledger, start, capacity); });
   for (StageRecord& stage : outcome.report.stages) {
@@ -176,10 +176,6 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
                             " GPUs");
   }
   return outcome;
-}
-
-std::optional<OwnChoice> EngineWorkload::own_choice(const Gpu&, std::uint64_t) const {
-  return std::nullopt;
 }
 
 }  // namespace vramfit::vllm

@@ -44,7 +44,6 @@ class EngineWorkload final : public Workload {
   Demand demand() const override { return Demand::Elastic; }
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
-  std::optional<OwnChoice> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
   std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;

@@ -28,21 +28,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-ScalarType type_named(const std::string& name) {
-  static const std::pair<std::string_view, ScalarType> kTypes[] = {
-      {"float32", ScalarType::Float},
-      {"float16", ScalarType::Half},
-      {"bfloat16", ScalarType::BFloat16},
-      {"int64", ScalarType::Long},
-      {"int32", ScalarType::Int},
-      {"bool", ScalarType::Bool},
-      {"uint8", ScalarType::Byte},
-      {"int8", ScalarType::Char},
-      {"complex64", ScalarType::ComplexFloat},
-  };
-  for (const auto& [known, type] : kTypes) {
-    if (known == name) return type;
-  }
+ScalarType type_of(const std::string& name) {
+  if (const auto type = aten::type_named(name)) return *type;
   throw BadInput("no type: " + name);
 }
 
@@ -72,7 +59,7 @@ class Machine {
     for (const Json& each : call.at("args")) arguments.push_back(value(each));
     std::optional<AutocastScope> autocast;
     autocast.emplace(context_.autocast, call.contains("autocast")
-                                            ? Autocast::State(type_named(call.at("autocast")))
+                                            ? Autocast::State(type_of(call.at("autocast")))
                                             : std::nullopt);
     tape_.take();
     Json told;
@@ -128,7 +115,7 @@ class Machine {
       for (const Json& each : told) list.push_back(value(each));
       return list;
     }
-    const ScalarType type = type_named(told.at("dtype"));
+    const ScalarType type = type_of(told.at("dtype"));
     if (!told.contains("tensor")) return type;
     const Dims sizes = dims_of(told.at("tensor"));
     const Dims strides = dims_of(told.at("strides"));

@@ -2,6 +2,24 @@
 
 namespace vramfit::pytorch::aten {
 
+std::optional<ScalarType> type_named(std::string_view name) {
+  static constexpr std::pair<std::string_view, ScalarType> kTypes[] = {
+      {"float32", ScalarType::Float},
+      {"float16", ScalarType::Half},
+      {"bfloat16", ScalarType::BFloat16},
+      {"int64", ScalarType::Long},
+      {"int32", ScalarType::Int},
+      {"bool", ScalarType::Bool},
+      {"uint8", ScalarType::Byte},
+      {"int8", ScalarType::Char},
+      {"complex64", ScalarType::ComplexFloat},
+  };
+  for (const auto& [own, type] : kTypes) {
+    if (own == name) return type;
+  }
+  return std::nullopt;
+}
+
 std::vector<Tensor> Call::tensors(std::size_t i) const {
   std::vector<Tensor> all;
   const auto* list = get<std::vector<Value>>(i);

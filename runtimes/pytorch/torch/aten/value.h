@@ -12,6 +12,9 @@
 
 namespace vramfit::pytorch::aten {
 
+/// By torch's name: "bfloat16". Nothing: it is none, or one that no op here takes.
+std::optional<ScalarType> type_named(std::string_view name);
+
 /// An argument of an op, as PyTorch's IValue is one; nothing is None.
 struct Value : std::variant<std::monostate, Tensor, std::int64_t, double, bool, ScalarType,
                             std::string, std::vector<Value>> {

@@ -42,24 +42,6 @@ std::vector<std::string_view> parts_of(std::string_view list) {
   return parts;
 }
 
-std::optional<ScalarType> type_named(std::string_view name) {
-  static constexpr std::pair<std::string_view, ScalarType> kTypes[] = {
-      {"float32", ScalarType::Float},
-      {"float16", ScalarType::Half},
-      {"bfloat16", ScalarType::BFloat16},
-      {"int64", ScalarType::Long},
-      {"int32", ScalarType::Int},
-      {"bool", ScalarType::Bool},
-      {"uint8", ScalarType::Byte},
-      {"int8", ScalarType::Char},
-      {"complex64", ScalarType::ComplexFloat},
-  };
-  for (const auto& [own, type] : kTypes) {
-    if (own == name) return type;
-  }
-  return std::nullopt;
-}
-
 using States = std::vector<std::string>;
 
 /// `states`: names known so far, to which a new one is added.
@@ -114,7 +96,7 @@ Operand operand_of(std::string_view word, States& states) {
     operand.kind = Kind::ModelType;
   } else if (word == "A") {
     operand.kind = Kind::AutocastType;
-  } else if (const auto type = type_named(word)) {
+  } else if (const auto type = aten::type_named(word)) {
     operand.kind = Kind::Type;
     operand.type = *type;
   } else if (const auto real = real_named(word)) {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import measured
-import types_of_asked as types
+import types_of_schema as types
 from vramfit_plots.files import BadInputError
 
 _HERE = Path(__file__).resolve().parent
@@ -115,8 +115,7 @@ def main() -> None:
     shutil.copy(wasm, out)
     shutil.copy(_HERE / "module/vramfit.mjs", out)
     declared = (_HERE / "module/vramfit.d.mts").read_text()
-    for part in ("asked", "asked_of_llama_cpp"):
-        declared = declared.replace(f"  //{{{part}}}", types.members(part))
+    declared = re.sub(r"  //\{(\w+)\}", lambda match: types.members(match[1]), declared)
     (out / "vramfit.d.mts").write_text(declared)
 
 

@@ -95,6 +95,8 @@ def _of_interface(base, body, interfaces):
         ("Answer", "#"),
         ("Asked", "#/$defs/asked"),
         ("AskedOfLlamaCpp", "#/$defs/asked_of_llama_cpp"),
+        ("AskedOfVllm", "#/$defs/asked_of_vllm"),
+        ("Serving", "#/$defs/serving"),
         ("OnCard", "#/$defs/verdict"),
         ("Stage", "#/$defs/stage"),
         ("Advice", "#/$defs/advice"),

@@ -53,6 +53,18 @@ export interface AskedOfLlamaCpp {
   [key: string]: unknown;
 }
 
+/** How vLLM is started, by its own arguments; null: its default by card, or what is searched for. */
+export interface AskedOfVllm {
+  //{asked_of_vllm}
+  [key: string]: unknown;
+}
+
+/** What vLLM counts of its share of the card, and what it makes of the rest. Bytes, where nothing
+ * else is said. */
+export interface Serving {
+  //{serving}
+}
+
 /** What `levels.allocated` is the sum of. Bytes. */
 export interface Components {
   parameters: number;
@@ -97,8 +109,8 @@ export interface OnCard {
   on_host: { layers: number; bytes: number } | null;
   /** Under llama.cpp: what each GPU and the host hold, part by part. */
   devices?: { device: string; parts: Record<string, number> }[];
-  /** Under vllm: what it counts of its share, its blocks, what it takes beyond. */
-  serving?: Record<string, number | string | null>;
+  /** Under vllm. */
+  serving?: Serving;
   /** With a list in `gpu`: each card; all else is of the one with least to spare. */
   machine?: {
     gpu: string;
@@ -175,7 +187,7 @@ export interface Answer extends Partial<OnCard> {
   release: Record<string, string> | null;
   fits: boolean;
   verdict: Verdict;
-  asked: Asked | AskedOfLlamaCpp;
+  asked: Asked | AskedOfLlamaCpp | AskedOfVllm;
   model: {
     name: string;
     family: string;

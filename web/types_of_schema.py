@@ -1,4 +1,4 @@
-"""What the answer's schema says of `asked`, as TypeScript: its keys are listed once."""
+"""Parts of the answer's schema as TypeScript: their keys are listed once."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 _SCHEMA = Path(__file__).resolve().parent.parent / "docs/schemas/fit.schema.json"
+_PARTS = json.loads(_SCHEMA.read_text())["$defs"]
 _KINDS = {
     "string": "string",
     "integer": "number",
@@ -16,6 +17,8 @@ _KINDS = {
 
 
 def _kind(part: Mapping[str, Any]) -> str:
+    if "$ref" in part:
+        return _kind(_PARTS[part["$ref"].rpartition("/")[2]])
     if "const" in part:
         return f"'{part['const']}'"
     if "enum" in part:
@@ -34,9 +37,9 @@ def _one_kind(kind: str, part: Mapping[str, Any]) -> str:
 
 
 def members(part: str) -> str:
-    """Those of an interface: a part of the schema, `asked` or `asked_of_llama_cpp`. Those that one
-    task alone has may be absent."""
-    schema = json.loads(_SCHEMA.read_text())["$defs"][part]
+    """Those of an interface: a part of the schema, as `asked`. Those that one task alone has may be
+    absent."""
+    schema = _PARTS[part]
     named = dict(schema["properties"])
     for case in ("then", "else"):
         for name, of in schema.get(case, {}).get("properties", {}).items():

@@ -172,13 +172,12 @@ def test_every_advice_gives_the_total_it_promises(page):
     advice = advised["advice"] + advised["on_several_gpus"]
     assert page.locator(".way").count() == len(advice) > len(advised["advice"]) > 1
     for index, promised in enumerate(advice):
-        page.evaluate("(hash) => { location.hash = hash; }", START)
+        ask(page, START)
         settled(page)
         page.locator(".way").nth(index).click()
         until(page, "!document.querySelector('#calculator').hasAttribute('aria-busy')")
         assert state(page, "answer.total") == promised["total"]
         assert state(page, "answer.verdict") == promised["verdict"]
-        settled(page)
 
 
 def test_a_link_holds_the_whole_state(browser):

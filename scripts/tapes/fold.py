@@ -4,7 +4,7 @@ A line is a tuple of words; a whole number in it stays a number, for solve.py to
 """
 
 from dataclasses import dataclass, field
-from trace import Autocast, Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
+from trace import Autocast, Bind, Enter, Free, Grad, Held, Host, Leave, Op, Parameter, Register
 
 import torch
 
@@ -241,8 +241,9 @@ class _Fold:
             lines.append((self._result(event.result), "=", "parameter", tensor))
         elif isinstance(event, (Enter, Leave)):
             pass
-        elif isinstance(event, Autocast):
-            lines.append(("autocast", "true" if event.enabled else "false"))
+        elif isinstance(event, (Autocast, Grad)):
+            word = type(event).__name__.lower()
+            lines.append((word, "true" if event.enabled else "false"))
         elif isinstance(event, Bind):
             self._bind(event)
 

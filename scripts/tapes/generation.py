@@ -61,6 +61,15 @@ def _state(cache):
     return {
         (place, name.lstrip("_")): value
         for place, layer in enumerate(cache.layers)
-        for name, value in vars(layer).items()
+        for name, value in _members(layer)
         if isinstance(value, torch.Tensor) and value.is_cuda
     }
+
+
+def _members(layer):
+    """And those of its dicts."""
+    for name, value in vars(layer).items():
+        if isinstance(value, dict):
+            yield from ((f"{name}{key}", each) for key, each in value.items())
+        else:
+            yield name, value

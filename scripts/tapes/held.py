@@ -1,6 +1,6 @@
 """What of a config sizes were recorded with that no expression has."""
 
-from points import HeadsAre
+from points import LAST_LAYER, HeadsAre, rotary_fractions
 
 # Whole numbers of no size, or of a regime that is asked for apart.
 _OF_NO_SIZE = {
@@ -25,6 +25,9 @@ def held_lines(points, config, rule, heads_are):
         values = tuple(point[name] for point in points)
         if name in _OF_NO_SIZE or name in _LAYERS:
             continue
+        if name == LAST_LAYER:
+            lines.append(f"holds {name} num_hidden_layers-1")
+            continue
         if len(set(values)) == 1:
             lines.append(f"holds {name} {values[0]}")
         elif values in known:
@@ -36,9 +39,7 @@ def held_lines(points, config, rule, heads_are):
             lines.append(f"holds {key} 0")
         if isinstance(value, float) and key.endswith(_FRACTIONS):
             lines.append(f"holds {key} {value!r}")
-    rope = config.to_dict().get("rope_parameters") or {}
-    if isinstance(rope.get("partial_rotary_factor"), float):
-        lines.append(f"holds partial_rotary_factor {rope['partial_rotary_factor']!r}")
+    lines += [f"holds partial_rotary_factor {each!r}" for each in rotary_fractions(config)]
     if heads_are is HeadsAre.POWERS:
         heads = type(config).attribute_map.get("num_attention_heads", "num_attention_heads")
         lines.append(f"holds {heads} power_of_two")

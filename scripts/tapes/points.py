@@ -3,6 +3,7 @@
 import json
 import sys
 from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "breadth"))
@@ -42,8 +43,8 @@ _SIZES = {
     "num_local_experts": (8, 24, 16, 40),
     "n_routed_experts": (8, 24, 16, 40),
     "moe_num_experts": (8, 24, 16, 40),
-    "num_experts_per_tok": (2, 3, 4, 5),
-    "moe_topk": (2, 3, 4, 5),
+    "num_experts_per_tok": (2, 4, 3, 5),
+    "moe_topk": (2, 4, 3, 5),
     "num_shared_experts": (1, 2, 3, 2),
     "n_shared_experts": (1, 2, 3, 2),
     "moe_num_shared_experts": (1, 2, 3, 2),
@@ -59,8 +60,8 @@ _SIZES = {
     "linear_value_head_dim": (48, 88, 104, 80),
     "linear_num_key_heads": (3, 2, 4, 6),
     "linear_num_value_heads": (6, 10, 8, 18),
-    "linear_conv_kernel_dim": (3, 4, 5, 6),
-    "conv_L_cache": (3, 4, 5, 6),
+    "linear_conv_kernel_dim": (4, 3, 6, 5),
+    "conv_L_cache": (4, 3, 6, 5),
 }
 _LATENT = {
     "q_lora_rank": (96, 112, 144, 176),
@@ -74,9 +75,11 @@ _WINDOWS = {
     "sliding_window": ((128, 160, 96, 144), (24, 36, 20, 28)),
     "attention_chunk_size": ((128, 160, 96, 144), (24, 36, 20, 28)),
 }
+LAST_LAYER = "moe_layer_end_index"  # behind which others would be
 KINDS = ("layer_types", "mlp_layer_types", "layers_block_type")
 _PERIODS = ("interval", "pattern", "period", "step", "freq")
 _LONGEST = 9  # layers after which kinds repeat
+_FEW = 16  # parts that solve.py tries
 COUNT = len(_HEADS)
 
 
@@ -98,6 +101,8 @@ def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
     }
     if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
         config.pop("head_dim", None)
+        if _is_of_rope(kind):
+            config["head_dim"] = _LATENT["qk_rope_head_dim"][point]
         sizes |= {key: values[point] for key, values in _LATENT.items()}
         sizes["num_key_value_heads"] = heads
     elif "head_dim" in config or (head_dim and _may_have(kind, "head_dim")):
@@ -109,6 +114,12 @@ def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
     config |= shipped_flags(kind)
     _give_layers(config, layers, names.get("num_hidden_layers", "num_hidden_layers"))
     return _with_floats(json.loads(json.dumps(config)))  # a copy
+
+
+def _is_of_rope(kind):
+    """Whether the class takes a head's dimension for the part of it that is rotated."""
+    usual = CONFIG_MAPPING[kind]().to_dict()
+    return usual.get("head_dim") == usual.get("qk_rope_head_dim")
 
 
 def _may_have(kind, key):
@@ -140,7 +151,8 @@ def _give_layers(config, layers, count):
         for key, value in config.items()
         if type(value) is int and 1 < value < _LONGEST and key.endswith(_PERIODS)
     ]
-    layers = max(layers, usual + 1, *periods)
+    behind = [value + 2 for key, value in config.items() if key.endswith("layer_start_index")]
+    layers = max(layers, usual + 1, *periods, *behind)
     for key, value in list(config.items()):
         if not isinstance(value, list) or len(value) != usual or not usual:
             continue
@@ -150,7 +162,7 @@ def _give_layers(config, layers, count):
             config[key] = value[0]
         else:  # its class makes one of as many layers as there are
             del config[key]
-    config.pop("moe_layer_end_index", None)  # the last
+    config.pop(LAST_LAYER, None)  # the last
     if "attention_types" in config:  # the two kinds in turn
         layers += layers % 2
         config["attention_types"] = [[["global", "local"], layers // 2]]
@@ -187,7 +199,27 @@ def symbols(config, inputs):
         if type(value) is int and value > 0 and not key.endswith(("token_id", "index"))
     }
     named |= inputs
-    return {**named, **_rounded(named)}
+    return {**named, **_rounded(named), **_rotated(config, named)}
+
+
+def rotary_fractions(config):
+    """Parts of a head that are rotated, of all layers or by their kinds."""
+    rope = config.to_dict().get("rope_parameters") or {}
+    of_kinds = [each for each in rope.values() if isinstance(each, dict)]
+    found = {each.get("partial_rotary_factor") for each in [rope, *of_kinds]}
+    return sorted(each for each in found if isinstance(each, float))
+
+
+def _rotated(config, named):
+    """Sizes of such parts, where a fraction is none of a few parts."""
+    more = {}
+    for part in map(str, rotary_fractions(config)):
+        over, under = Fraction(part).as_integer_ratio()
+        if under > _FEW and "head_dim" in named:
+            size = named["head_dim"] * over // under
+            more[f"(head_dim*{over}/{under})"] = size
+            more[f"((head_dim*{over}/{under}+1)/2)"] = (size + 1) // 2  # pairs
+    return more
 
 
 def _rounded(named):

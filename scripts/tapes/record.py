@@ -12,9 +12,9 @@ from generation import generated
 from held import held_lines
 from kinds import cycles_of, rule_of
 from modes import Mode, generation_modes, training_modes
-from points import COUNT, HeadsAre, config_at, inputs_at, symbols, windows_of
+from points import COUNT, LAST_LAYER, HeadsAre, config_at, inputs_at, symbols, windows_of
 from roll import rolled
-from solve import NoSizeError, Solver, merged
+from solve import NoSizeError, Solver, merged, values_apart
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -45,6 +45,7 @@ def built(config, dtype, attention):
             model = AutoModelForCausalLM.from_config(
                 config, dtype=dtype, attn_implementation=attention
             )
+            _move_rest(model)
     finally:
         layer_class.__init__ = made
         hook.remove()
@@ -57,6 +58,17 @@ def built(config, dtype, attention):
 def _draws(event):
     """What weights are at first is of no size."""
     return isinstance(event, Op) and event.name.partition(".")[0].endswith("_")
+
+
+def _move_rest(model):
+    """What its code makes on the host all the same."""
+    for module in model.modules():
+        for own in module._parameters, module._buffers:
+            for name, tensor in own.items():
+                if tensor is not None and not tensor.is_cuda:
+                    moved = tensor.cuda()
+                    is_parameter = isinstance(tensor, torch.nn.Parameter)
+                    setattr(module, name, torch.nn.Parameter(moved) if is_parameter else moved)
 
 
 def _layer_class(config):
@@ -261,13 +273,17 @@ def _kinds(solved):
     # The first layer frees nothing that it is handed, for the program holds that, too.
     for place in [*range(1, count), 0]:
         does = {name: layers[place] for name, (_, layers) in solved.items()}
-        alike = _frees_less if place == 0 else dict.__eq__
+        alike = _frees_less if place == 0 else _does_the_same
         letter = next((each for each, body in bodies.items() if alike(does, body)), None)
         if letter is None:
             letter = chr(ord("A") + len(bodies))
             bodies[letter] = does
         names[place] = letter
     return [names[place] for place in range(count)], bodies
+
+
+def _does_the_same(does, body):
+    return all(values_apart(lines) == values_apart(body[name]) for name, lines in does.items())
 
 
 def _frees_less(does, body):
@@ -277,6 +293,7 @@ def _frees_less(does, body):
 
 
 def _without_handed(lines):
+    lines = values_apart(lines)
     kept = []
     for line in lines:
         words = line.split()
@@ -291,7 +308,7 @@ def _defaults(kind, points):
     """What the class has for whole numbers that a config leaves out, which may hang on others."""
     tied = getattr(CONFIG_MAPPING[kind](), "tie_word_embeddings", False)
     lines = [f"default tie_word_embeddings {int(bool(tied))}"]
-    for key in ("bos_token_id", "eos_token_id"):
+    for key in ("bos_token_id", "eos_token_id", "decoder_start_token_id"):
         if getattr(CONFIG_MAPPING[kind](), key, None) is not None:
             lines.append(f"default {key} 1")  # which one does not matter
     names = [key for key, value in CONFIG_MAPPING[kind]().to_dict().items() if _counts(value)]
@@ -313,6 +330,8 @@ def _defaults(kind, points):
             said = Solver(others).say([int(each) for each in values])
         if said is None and key == "head_dim":
             said = "hidden_size/num_attention_heads"
+        if key == LAST_LAYER:
+            said = "num_hidden_layers-1"
         if said is not None:
             lines.append(f"default {key} {said}")
     return lines

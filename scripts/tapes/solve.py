@@ -32,7 +32,7 @@ class Solver:
         found = self._known.get(values)
         if found is None and all(each < 0 for each in values):
             positive = self.say(-each for each in values)
-            return f"0-{positive}" if positive else None
+            return f"0-({positive})" if positive else None
         if found is None:
             found = self._known[values] = self._composed(values)
         return found
@@ -53,6 +53,10 @@ class Solver:
             said = self._known.get(_each(operator.sub, values, term))
             if said:
                 return f"{text}+{said}"
+        for text, term in self._terms:
+            said = self._known.get(_each(operator.add, values, term))
+            if said:
+                return f"{said}-({text})"
         return None
 
 
@@ -150,6 +154,17 @@ def _line(words, solver):
     name = words[0][2] if len(words[0]) > 2 and words[0][1] == "=" else ""
     values = isinstance(name, str) and name.partition(".")[0] in _VALUES
     return " ".join(_word(each, solver, values) for each in zip(*words, strict=True))
+
+
+def values_apart(lines):
+    """The same, of numbers that are of no size."""
+    return [_without_values(line.split()) for line in lines]
+
+
+def _without_values(words):
+    if len(words) > 2 and words[2].partition(".")[0] in _VALUES:
+        return " ".join("1.0" if _is_real(each) else each for each in words)
+    return " ".join(words)
 
 
 def _word(words, solver, values=False):

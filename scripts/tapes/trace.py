@@ -4,6 +4,7 @@ long Python holds what they give, and where a layer begins and ends."""
 import weakref
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -75,6 +76,13 @@ class Bind:
 
 
 @dataclass
+class Grad:
+    """Autograd notes what ops do from here on, or does not, where the run has it do so."""
+
+    enabled: bool
+
+
+@dataclass
 class Autocast:
     """On or off from here on, where the run has it on."""
 
@@ -113,6 +121,8 @@ class Tracer:
         self._by_memory = {}  # the latest register of an address
         self._count = 0
         self._autocast = torch.is_autocast_enabled("cuda")
+        self._training = self._grad = torch.is_grad_enabled()
+        self._learned = {Parameter(path) for path, _ in model.named_parameters()}
         self._open = True
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         for path, tensor in reversed(tensors.items()):
@@ -141,6 +151,7 @@ class Tracer:
     def op(self, func, args, kwargs):
         self._note_autocast()
         given = [self._argument(each) for each in _by_schema(func, args, kwargs)]
+        learns = self._note_grad(given)
         result = func(*args, **kwargs)
         self._name_dtype(func, given, result)
         results = result if isinstance(result, (list, tuple)) else [result]
@@ -149,6 +160,8 @@ class Tracer:
             event = Op("fresh", [list(given[0].sizes), result.dtype], [])
         self.trace.events.append(event)
         event.results += [self._result(each) for each in results]
+        if learns:
+            self._learned.update(event.results)
         return result
 
     def becomes_parameter(self, parameter):
@@ -190,6 +203,7 @@ class Tracer:
                 )
                 stack.callback(before.remove)
                 stack.callback(after.remove)
+            stack.enter_context(_no_functions())
             stack.enter_context(enable_python_dispatcher())
             stack.enter_context(_Mode(self))
             yield
@@ -211,8 +225,18 @@ class Tracer:
             self._autocast = enabled
             self.trace.events.append(Autocast(enabled))
 
+    def _note_grad(self, given=()):
+        """Where it matters: of what hangs on parameters. Returns whether autograd sees such."""
+        learned = not self._learned.isdisjoint(_flat(given))
+        enabled = torch.is_grad_enabled()
+        if self._training and enabled != self._grad and (enabled or learned):
+            self._grad = enabled
+            self.trace.events.append(Grad(enabled))
+        return learned and enabled
+
     def _enter(self, path, args, kwargs):
         self._note_autocast()
+        self._note_grad()
         tensors = _tensors_in([*args, *kwargs.values()])
         known = [self._known[id(each)] for each in tensors if id(each) in self._known]
         self.trace.events.append(Enter(path, known[0] if known else None, known[1:]))
@@ -252,6 +276,26 @@ class Tracer:
             del self._known[key]
         if self._open:
             self.trace.events.append(Free(register))
+
+
+@contextmanager
+def _no_functions():
+    """A gradient of a model's own code is no op that a tape has."""
+
+    def refuse(cls, *_args, **_kwargs):
+        raise NotImplementedError(f"{cls.__name__} has a gradient of its own")
+
+    with patch.object(torch.autograd.Function, "apply", classmethod(refuse)):
+        yield
+
+
+def _flat(values):
+    """Registers and parameters, also of lists."""
+    for value in values:
+        if isinstance(value, list):
+            yield from _flat(value)
+        elif isinstance(value, (Register, Parameter)):
+            yield value
 
 
 def _tensors_in(values):

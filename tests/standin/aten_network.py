@@ -93,7 +93,8 @@ def attended(draw):
     qkv = [rows(heads, queries), rows(own, keys), rows(own, keys)]
     mask = draw.random.choice([None, BOOL, dtype])
     if mask is not None:
-        mask = plain(draw, [batch, 1, queries, keys], mask, grad=False)
+        learned = mask == dtype and draw.maybe(0.5)
+        mask = plain(draw, [batch, draw.random.choice([1, heads]), queries, keys], mask, grad=learned)
     causal = mask is None and queries == keys
     return [*qkv, mask, 0.0, causal, None, groups > 1]
 

@@ -30,9 +30,12 @@ class Sampler {
     // _prepare_attention_mask_for_generation, _prepare_position_ids_for_generation: what generate()
     // made stays until it returns, whatever the loop makes of it.
     prompt_mask_ = mask_ = from_padding(prompt.sizes());
-    Tensor sums = longs(context, prompt.sizes());
-    sums = longs(context, prompt.sizes());                            // - 1
-    prompt_positions_ = positions_ = longs(context, prompt.sizes());  // masked_fill
+    Tensor sums;
+    if (model.takes_position_ids()) {
+      sums = longs(context, prompt.sizes());
+      sums = longs(context, prompt.sizes());                            // - 1
+      prompt_positions_ = positions_ = longs(context, prompt.sizes());  // masked_fill
+    }
     unfinished_ = longs(context, {batch_});
     if (batch_ > 1) has_right_padding_ = empty(context, {}, ScalarType::Bool, Category::Inputs);
   }
@@ -49,8 +52,8 @@ class Sampler {
     Tensor logits;
     {
       const Tensor ids = longs(context_, {batch_, tokens});  // input_ids.clone()
-      const Tensor positions =
-          tokens == positions_.size(1) ? positions_ : longs(context_, {batch_, tokens});
+      const bool all = !positions_.defined() || tokens == positions_.size(1);
+      const Tensor positions = all ? positions_ : longs(context_, {batch_, tokens});
       logits = model_.forward(ids, {mask_, positions, padded_, cache_.get()});
     }
     extend(mask_, 1);
@@ -72,6 +75,7 @@ class Sampler {
 
   /// torch.cat with a column for the next token.
   void extend(Tensor& tensor, std::int64_t tokens) {
+    if (!tensor.defined()) return;
     const Tensor column = longs(context_, {batch_, 1});
     tensor = longs(context_, {batch_, tensor.size(1) + tokens});
   }

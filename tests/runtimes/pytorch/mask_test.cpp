@@ -19,7 +19,7 @@ Made aligned(std::int64_t keys) {
   Context context(tape, measured_release(), h200(), kUnlimitedBytes);
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
   tape.take();
-  const Tensor result = aligned_mask(mask);
+  const Tensor result = aligned_mask(mask, 1);
   std::uint64_t bytes = 0;
   for (const Act& act : tape.take().acts) {
     bytes += act.kind == Act::Kind::Allocate ? act.bytes : -act.bytes;

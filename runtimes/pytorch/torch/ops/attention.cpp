@@ -2,10 +2,12 @@
 
 #include <optional>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/attention_kernels.h"
 #include "runtimes/pytorch/torch/ops/cast.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -26,7 +28,11 @@ Backend select(const Tensor& query, const Tensor& value, const SdpaOptions& opti
       (arch.sm == 90 || arch.sm == 100) && context.release.cudnn > Version{9, 15, 0};
   // check_cudnn_tensor_shapes: wider heads on Hopper only.
   const std::int64_t widest = arch.sm == 90 ? 256 : 128;
-  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0) return Backend::Cudnn;
+  // check_attn_mask_shape: none that has a gradient.
+  const bool learned = options.mask.defined() && needs_graph(context, options.mask);
+  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0 && !learned) {
+    return Backend::Cudnn;
+  }
   // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
   // before Ampere, and no bf16 in either.
   const bool ampere = arch.sm >= 80;
@@ -58,10 +64,13 @@ Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in
     case Backend::Flash:
       return flash_attention(query, key, value, options);
     case Backend::Efficient:
-      options.mask = aligned_mask(additive_mask(options.mask, query.type()));
+      options.mask = aligned_mask(additive_mask(options.mask, query.type()), query.size(1));
       return efficient_attention(query, key, value, options);
     case Backend::Math:
       break;
+  }
+  if (options.mask.defined() && needs_graph(query.context(), options.mask)) {
+    throw BadInput("a mask's gradient where no kernel takes the mask is not predicted yet");
   }
   options.mask = additive_mask(options.mask, query.type());
   return math_attention(query, key, value, options);

@@ -8,6 +8,7 @@
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
 #include "runtimes/pytorch/torch/ops/normalization.h"
+#include "runtimes/pytorch/torch/ops/pad.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
@@ -38,11 +39,13 @@ Tensor additive_mask(const Tensor& mask, ScalarType type) {
   return empty(mask.context(), mask.sizes(), type);
 }
 
-Tensor aligned_mask(const Tensor& mask) {
+Tensor aligned_mask(const Tensor& mask, std::int64_t heads) {
   constexpr std::int64_t kAlignment = 8;
-  if (!mask.defined() || mask.size(-1) % kAlignment == 0) return mask;
-  const Dims padded = mask.sizes().with(-1, round_up(mask.size(-1), kAlignment));
-  return slice(empty(mask.context(), padded, mask.type()), -1, mask.size(-1));
+  if (!mask.defined()) return mask;
+  const Dims sizes = mask.sizes().with(1, heads);
+  const std::int64_t behind = round_up(mask.size(-1), kAlignment) - mask.size(-1);
+  if (behind == 0) return expand(mask, sizes);
+  return expand(slice(constant_pad(mask, {0, behind}), -1, mask.size(-1)), sizes);
 }
 
 namespace {
@@ -159,6 +162,12 @@ std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, con
   return q.size(0) * q.size(1) * (sums + keys);
 }
 
+/// A mask's own: rows are a multiple of 16 elements in memory.
+Tensor bias_gradient(const Tensor& mask) {
+  const Dims aligned = mask.sizes().with(-1, round_up(mask.size(-1), 16));
+  return slice(empty(mask.context(), aligned, mask.type()), -1, mask.size(-1));
+}
+
 /// The rows' sums of grad * output: within the kernel where that has 16 bits, else before it.
 Tensor delta_of(const Tensor& grad, const Tensor& q) {
   Context& context = grad.context();
@@ -189,19 +198,21 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   const auto make_backward = [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value),
             mask = Saved(options.mask), output = Saved(result),
-            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+            statistics = Saved(statistics)](Node& self, Gradients& grads) -> Gradients {
       Context& c = grads[0].context();
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
-      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+      const Tensor bias = mask.unpack();
+      const Tensor rest[] = {output.unpack(), statistics.unpack()};
       Gradients outputs = {like(q), like(k), like(v)};
+      if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);
       workspace(c, backward_workspace(c.arch, q, k, v));
       return outputs;
     };
   };
-  set_history(result, make_node(context, make_backward, query, key, value));
+  set_history(result, make_node(context, make_backward, query, key, value, options.mask));
   return result;
 }
 

@@ -43,12 +43,14 @@ class CausalLm {
   /// What generate() passes along.
   struct StepInputs {
     Tensor attention_mask;             ///< (batch, keys), long
-    Tensor positions;                  ///< (batch, tokens), long
+    Tensor positions;                  ///< (batch, tokens), long; undefined: it takes none
     bool padded = false;               ///< the mask hides something
     GenerationCache* cache = nullptr;  ///< of make_cache()
   };
   /// Of bos, eos and pad, as many as generate() knows of it.
   virtual int special_tokens() const { return 3; }
+  /// Whether its forward does; generate() makes none otherwise.
+  virtual bool takes_position_ids() const { return true; }
   /// Empty. `most_tokens`: what a static cache has room for. Throws BadInput where there is none
   /// such.
   virtual std::unique_ptr<GenerationCache> make_cache(bool is_static,

@@ -67,6 +67,7 @@ struct Instruction {
     State,      ///< what the layer finds of args[0], and its sizes
     Keep,       ///< what it leaves there
     Autocast,   ///< is on from here on, or off, where the run has it on
+    Grad,  ///< autograd notes what ops do from here on, or does not, where the run has it do so
     /// `body` args[0] times; what it makes, args[1] tensors from number args[2] on, is after each
     /// round where the round before had it.
     Repeat,

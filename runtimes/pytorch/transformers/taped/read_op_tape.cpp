@@ -130,7 +130,8 @@ Instruction::Kind kind_of(std::string_view word) {
       {"free", Kind::Free},     {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
       {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
       {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
-      {"state", Kind::State},   {"keep", Kind::Keep},           {"repeat", Kind::Repeat},
+      {"grad", Kind::Grad},     {"state", Kind::State},         {"keep", Kind::Keep},
+      {"repeat", Kind::Repeat},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -158,6 +159,7 @@ void require_operands(const Instruction& instruction) {
       least = 2;
       break;
     case Kind::Autocast:
+    case Kind::Grad:
       least = 1;
       break;
     case Kind::Input:
@@ -169,8 +171,8 @@ void require_operands(const Instruction& instruction) {
   const bool of_tensors = instruction.kind == Kind::Free || instruction.kind == Kind::Give ||
                           instruction.kind == Kind::Layers || instruction.kind == Kind::Return;
   const bool first_is_tensor = instruction.kind == Kind::Op || instruction.kind == Kind::Autocast ||
-                               args.empty() || is_tensor(args.front()) ||
-                               instruction.kind == Kind::Given;
+                               instruction.kind == Kind::Grad || args.empty() ||
+                               is_tensor(args.front()) || instruction.kind == Kind::Given;
   if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
       (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
       (instruction.kind == Kind::Keep && !is_tensor(args[1]))) {

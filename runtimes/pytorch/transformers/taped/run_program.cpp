@@ -151,6 +151,7 @@ void TapedLm::resize_state(const Instruction& instruction, Frame& frame) const {
 
 void TapedLm::run(const Program& program, const Body& body, Frame& frame) const {
   std::optional<AutocastScope> off;
+  std::optional<Setting<bool>> no_grad;
   for (const Instruction& each : body) {
     switch (each.kind) {
       case Instruction::Kind::Op:
@@ -193,6 +194,13 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
           off.reset();
         } else {
           off.emplace(context_.autocast, std::nullopt);
+        }
+        break;
+      case Instruction::Kind::Grad:
+        if (each.args[0].flag) {
+          no_grad.reset();
+        } else {
+          no_grad.emplace(context_.grad_enabled, false);
         }
         break;
       case Instruction::Kind::Input:

@@ -203,7 +203,18 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
 
 // The one for padding is always named.
 int TapedLm::special_tokens() const {
-  return 1 + (keys_.names("bos_token_id") ? 1 : 0) + (keys_.names("eos_token_id") ? 1 : 0);
+  int count = 1;
+  for (const char* key : {"bos_token_id", "eos_token_id", "decoder_start_token_id"}) {
+    if (keys_.names(key)) ++count;
+  }
+  return count;
+}
+
+bool TapedLm::takes_position_ids() const {
+  const Body& prefill = program_named(tape_, "prefill").main;
+  return std::any_of(prefill.begin(), prefill.end(), [](const Instruction& each) {
+    return each.kind == Instruction::Kind::Input && each.name == "position_ids";
+  });
 }
 
 // A static one is refused before (options.cpp).

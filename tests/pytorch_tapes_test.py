@@ -71,8 +71,9 @@ def generations(tmp_path_factory):
     return found
 
 
-def _equal(pairs):
-    return sum(said == took for (said, _), (took, _) in pairs)
+def _equal(pairs, within=0):
+    """How many allocated peaks are, to so many bytes."""
+    return sum(abs(said - took) <= within for (said, _), (took, _) in pairs)
 
 
 def _worst(pairs, place):
@@ -84,20 +85,22 @@ def test_measured_families_have_tapes():
     """The others' attention is none that was asked for there."""
     tapes = {file.stem for file in (ROOT / "data" / "tapes").glob("*.tape")}
     measured = {line["case"]["model"] for line in MEASURED + GENERATIONS}
-    assert len(measured) == 50
+    assert len(measured) == 67
     assert measured <= tapes
 
 
 def test_peaks_are_those_of_the_gpu(stages):
-    """Of nearly all; where not, in a second step's update, the allocator gives another free block
-    whole."""
-    assert len(stages) == 792
-    assert _equal(stages) >= 784
+    """Of nearly all; where not, the allocator gives another free block whole in an update, or a
+    constant of the code that is no buffer stayed with the host there."""
+    assert len(stages) == 1312
+    assert _equal(stages) >= 1260
+    assert _equal(stages, within=512) >= 1300
     assert _worst(stages, 0) <= 0.009
     assert _worst(stages, 1) <= 0.015
 
 
 def test_those_of_a_generation_are_too(generations):
-    assert len(generations) == 120
-    assert _equal(generations) == 120
+    assert len(generations) == 168
+    assert _equal(generations) == 165
+    assert _equal(generations, within=512) == 168
     assert _worst(generations, 1) <= 0.015

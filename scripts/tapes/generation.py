@@ -25,6 +25,8 @@ def generated(model, batch, seq, padded, boundaries):
         task = _TASKS.get(next(calls))
         if task is None:
             return forward(*args, **kwargs)
+        if task == "decode" and kwargs["input_ids"].shape[1] > 1:
+            raise NotImplementedError("it has no cache: each token runs all before it")
         tracer = Tracer(model)
         tracer.give("ids", kwargs["input_ids"])
         for name in INPUTS:

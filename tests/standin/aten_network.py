@@ -94,7 +94,9 @@ def attended(draw):
     mask = draw.random.choice([None, BOOL, dtype])
     if mask is not None:
         learned = mask == dtype and draw.maybe(0.5)
-        mask = plain(draw, [batch, draw.random.choice([1, heads]), queries, keys], mask, grad=learned)
+        mask = plain(
+            draw, [batch, draw.random.choice([1, heads]), queries, keys], mask, grad=learned
+        )
     causal = mask is None and queries == keys
     return [*qkv, mask, 0.0, causal, None, groups > 1]
 

@@ -10,11 +10,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
 from typing import Any
 
 import torch
 
+from vramfit.standin._acts import Acts
 from vramfit.standin._collector import resting
 from vramfit.standin._holders import Holders
 from vramfit.standin._lines import Line, innermost
@@ -136,13 +138,15 @@ class _Gpu:
 
 class History:
     """From the script's first use of CUDA on. `whole`: somebody wants PyTorch's snapshot of it.
-    `ended` is told of each stage's end, with what each GPU held at its peak."""
+    `ended` is told of each stage's end, with what each GPU held at its peak. `loads`: all that was
+    asked for is kept, and what this tells beside it."""
 
     def __init__(
         self,
         unmapped: Unmapped,
         *,
         whole: bool,
+        loads: Callable[[], list[list[Any]]] | None = None,
         ended: Callable[[int, str, list[Peak]], None] | None = None,
     ) -> None:
         self._unmapped, self._ended = unmapped, ended
@@ -155,6 +159,7 @@ class History:
         self._record: Callable[..., None] = torch._C._cuda_record_memory_history
         torch._C._cuda_record_memory_history = self._recorded_by_script
         self.is_recording = self._is_the_scripts = False
+        self.acts = Acts(self._read_on, loads) if loads is not None else None
 
     def begin(self) -> None:
         """CUDA is there. What PyTorch keeps no words of nobody can tell apart."""
@@ -172,6 +177,8 @@ class History:
                 gpu.end_step()
         self._step = step
         self._read_on()
+        if self.acts is not None:
+            self.acts.turn(step, stage)
         for address, holder in self._holders.held():
             for gpu in self._gpus.values():
                 if (block := gpu.live.get(address)) is not None:
@@ -206,13 +213,19 @@ class History:
     def _take(self) -> None:
         for gpu, entries in enumerate(torch.cuda.memory._snapshot()["device_traces"]):
             new = entries[self._read.get(gpu, 0) :]
-            self._gpus[gpu].take([entry for entry in new if entry["action"] in _USED], self._block)
+            made: list[Block] = []
+            used = [entry for entry in new if entry["action"] in _USED]
+            self._gpus[gpu].take(used, partial(self._block, made))
+            if self.acts is not None and gpu == 0:
+                self.acts.add(new, made)
             if self._is_whole:
                 self._read[gpu] = len(entries)
 
-    def _block(self, entry: Json) -> Block:
+    def _block(self, made: list[Block], entry: Json) -> Block:
+        """Which is added to those made."""
         origin, of_backward = self.origins.of(entry["user_metadata"])
-        return Block(entry["size"], entry.get("frames", []), origin, of_backward)
+        made.append(Block(entry["size"], entry.get("frames", []), origin, of_backward))
+        return made[-1]
 
     def _record_on(self) -> None:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates
@@ -224,7 +237,9 @@ class History:
             "stacks": "python",
         }
         if not self._is_whole:
-            asked |= {"clear_history": True, "skip_actions": _SKIPPED}
+            asked |= {"clear_history": True}
+            if self.acts is None:
+                asked |= {"skip_actions": _SKIPPED}
         ours, torch._C._cuda_record_memory_history = (
             torch._C._cuda_record_memory_history,
             self._record,

@@ -1,0 +1,139 @@
+"""A run's acts as a tape has them: by step, blocks by the step that made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from vramfit._bad_input import bad_input
+from vramfit.standin._acts_names import (
+    ALLOCATE,
+    EMPTY_CACHE,
+    GIVEN_BACK,
+    LET_GO,
+    OUT_OF_MEMORY,
+    SEGMENT,
+    SEGMENT_FREED,
+)
+
+Json = dict[str, Any]
+
+STAGES = ("load", "forward", "backward", "optimizer", "compile")
+# In a tape's words; what a table of components has beside them is of these.
+_WHAT = {"logits": "activations", "rounding": "activations"}
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """`words` are the same at every size, `bytes` is of an allocation."""
+
+    words: tuple[str, ...]
+    bytes: int = 0
+    what: str = ""
+    line: str = ""  # of Python that asked for it
+
+
+@dataclass(slots=True)
+class Step:
+    acts: list[Act] = field(default_factory=list)
+    # Of each place among the acts how many segments there were by then, and how much code of the
+    # driver's as its stage began and ended.
+    segments: list[int] = field(default_factory=list)
+    loaded: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Taken:
+    """A run at one point."""
+
+    steps: list[Step]
+    loads: list[tuple[str, int, int]]  # the driver's code, its bytes, after how many segments
+
+
+class _Reader:
+    def __init__(self, kept: Json) -> None:
+        self._what, self._lines = kept["what"], kept["lines"]
+        self._made: list[tuple[int, int]] = []  # of each block its step, and its place there
+        self._counts: dict[int, int] = {}
+        self._segments = 0
+        self._loaded = (0, 0)
+        self._stage: tuple[int, str] | None = None
+        self._emptied = False
+        self.steps: list[Step] = []
+
+    def stage(self, number: int, stage: str, acts: list[list[Any]], loaded: int) -> None:
+        if stage not in STAGES:
+            raise bad_input(f"record: a run with a stage '{stage}' is no tape's; vramfit run tells")
+        while len(self.steps) <= number:
+            self.steps.append(Step())
+        self._loaded = self._loaded[1], loaded
+        if (number, stage) != self._stage:  # as the run ends its last stage is closed again
+            self._add(Act(("stage", stage)))
+        self._stage = number, stage
+        for at, act in enumerate(acts):
+            self._act(act, acts[at + 1 : at + 2])
+
+    def _add(self, act: Act) -> None:
+        self.steps[-1].acts.append(act)
+        self.steps[-1].segments.append(self._segments)
+        self.steps[-1].loaded.append(self._loaded)
+
+    def _act(self, act: list[Any], following: list[list[Any]]) -> None:
+        kind = act[0]
+        if kind == SEGMENT:
+            self._segments += 1
+            return
+        if kind == SEGMENT_FREED and self._emptied:
+            return
+        self._emptied = kind == EMPTY_CACHE
+        if kind in (OUT_OF_MEMORY, SEGMENT_FREED):
+            raise bad_input(
+                "record: memory ran short while recording; smaller sizes, or --gpu with more memory"
+            )
+        if kind == ALLOCATE:
+            self._allocation(*act[1:])
+        elif kind == EMPTY_CACHE:
+            self._add(Act(("empty_cache",)))
+        elif kind == LET_GO and following[:1] != [[GIVEN_BACK, act[1]]]:
+            self._add(Act(("drop", *self._block(act[1]))))
+        elif kind == GIVEN_BACK:
+            self._add(Act(("free", *self._block(act[1]))))
+
+    def _allocation(self, size: int, stream: int) -> None:
+        step = len(self.steps) - 1
+        what, line = self._what[len(self._made)]
+        place = self._counts.get(step, 0)
+        self._counts[step] = place + 1
+        self._made.append((step, place))
+        on = ("stream", str(stream)) if stream else ()
+        self._add(Act(("alloc", *on), size, _WHAT.get(what, what), self._lines[line]))
+
+    def _block(self, number: int) -> tuple[str, ...]:
+        step, place = self._made[number]
+        now = len(self.steps) - 1
+        if step == now:
+            return (str(place),)
+        if step == now - 1 and step > 0:
+            return (str(place), "of", "previous")
+        return (str(place), "of", str(step))
+
+
+def taken(kept: Json) -> Taken:
+    """Of what standin/_acts.py wrote down. Raises BadInput where that is no tape's."""
+    _refuse_settings(kept)
+    reader = _Reader(kept)
+    for stage in kept["stages"]:
+        reader.stage(stage["step"], stage["stage"], stage["acts"], stage["loaded"])
+    # The context is there before all else, and every card has its own.
+    return Taken(reader.steps, [tuple(load) for load in kept["loads"]])
+
+
+def _refuse_settings(kept: Json) -> None:
+    if kept["pools"]:
+        raise bad_input("record: pools of memory (CUDA graphs) are no tape's; vramfit run tells")
+    settings = kept["settings"]
+    if settings.get("expandable_segments") or settings.get("max_split_size", -1) > 0:
+        raise bad_input(
+            "record: the allocator's settings are those of its defaults in a tape: without "
+            "PYTORCH_ALLOC_CONF"
+        )

@@ -1,0 +1,180 @@
+#include "runtimes/recorded/workload.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/errors.h"
+#include "model/transformer/sizes.h"
+#include "runtimes/pytorch/torch/memory/libraries.h"
+#include "runtimes/recorded/play.h"
+
+namespace vramfit::recorded {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+
+Sizes sizes_at(const RunTape& tape, const std::vector<std::int64_t>& values) {
+  Sizes sizes;
+  sizes.reserve(tape.sizes.size());
+  const auto symbol = [&](const std::string& name) {
+    for (std::size_t i = 0; i < tape.varied.size(); ++i) {
+      if (tape.varied[i].name == name) return values[i];
+    }
+    throw BadInput("'" + name + "' is none of what is varied");
+  };
+  for (const Size& size : tape.sizes) {
+    std::int64_t bytes = 0;
+    const std::string line = "tape: line " + std::to_string(size.line) + ": ";
+    try {
+      bytes = size.expression.value(symbol);
+    } catch (const BadInput& error) {
+      throw BadInput(line + error.what());
+    }
+    if (bytes < 1 || bytes > kMostBytes) {
+      throw BadInput(line + "asks for " + std::to_string(bytes) + " bytes at these sizes");
+    }
+    sizes.push_back(static_cast<std::uint64_t>(bytes));
+  }
+  return sizes;
+}
+
+/// "batch 2 to 7, seq 128 to 320"
+std::string ranges(const RunTape& tape) {
+  std::string text;
+  for (const Varied& varied : tape.varied) {
+    text += (text.empty() ? "" : ", ") + varied.name + " " + std::to_string(varied.least) + " to " +
+            std::to_string(varied.most);
+  }
+  return text;
+}
+
+/// Fewer of them, down to one.
+Adjustment smaller(const Varied& varied, std::int64_t now) {
+  Adjustment adjustment{.parts = {varied.name}, .choices = {}, .of_sizes = true};
+  for (std::int64_t size = now / 2; size >= 1; size /= 2) {
+    adjustment.choices.push_back(
+        {.label = varied.name + " " + std::to_string(size),
+         .flags = {{varied.name, std::to_string(size)}},
+         .keeps = static_cast<double>(size) / static_cast<double>(now)});
+  }
+  return adjustment;
+}
+
+}  // namespace
+
+TapedRun::TapedRun(std::shared_ptr<const RunTape> tape, std::vector<std::int64_t> values)
+    : tape_(std::move(tape)), values_(std::move(values)), sizes_(sizes_at(*tape_, values_)) {}
+
+std::optional<std::size_t> TapedRun::place_of(const SearchAxis& axis) const {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (tape_->varied[i].name == axis.name) return i;
+  }
+  return std::nullopt;
+}
+
+std::int64_t TapedRun::size(const SearchAxis& axis) const {
+  const auto place = place_of(axis);
+  return place ? values_[*place] : 1;
+}
+
+std::shared_ptr<const Workload> TapedRun::resized(const SearchAxis& axis,
+                                                  std::int64_t size) const {
+  const auto place = place_of(axis);
+  if (!place) {
+    throw BadInput("max-" + std::string(axis.name) + ": " + tape_->command +
+                   " was not recorded with another; vramfit record --vary " +
+                   std::string(axis.name));
+  }
+  std::vector<std::int64_t> values = values_;
+  values[*place] = size;
+  return std::make_shared<TapedRun>(tape_, std::move(values));
+}
+
+std::int64_t TapedRun::limit(const SearchAxis& axis, const ModelConfig&) const {
+  const auto place = place_of(axis);
+  return place && tape_->bounded ? tape_->varied[*place].most : kMaxBatch;
+}
+
+void TapedRun::validate(const ModelConfig&) const {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Varied& varied = tape_->varied[i];
+    if (!tape_->bounded || (values_[i] >= varied.least && values_[i] <= varied.most)) continue;
+    throw BadInput("tape: holds for " + ranges(*tape_) + " alone, not for " + varied.name + " " +
+                   std::to_string(values_[i]) + "; record it at such sizes");
+  }
+}
+
+std::vector<std::string> TapedRun::notes_on(const Gpu& gpu) const {
+  std::vector<std::string> notes;
+  if (gpu.arch.sm != tape_->sm) {
+    notes.push_back("recorded on sm_" + std::to_string(tape_->sm) +
+                    ": what PyTorch and its libraries choose by card (attention's kernels, "
+                    "workspaces) is that card's; vramfit record --gpu for this one's");
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Varied& varied = tape_->varied[i];
+    if (values_[i] >= varied.least && values_[i] <= varied.most) continue;
+    notes.push_back(varied.name + " " + std::to_string(values_[i]) +
+                    " is beyond what was recorded and checked (" + ranges(*tape_) +
+                    "): kernels that PyTorch chooses by size may be others there");
+    break;
+  }
+  if (!tape_->repeats && training()) {
+    notes.push_back(std::to_string(tape_->steps.size() - 1) +
+                    " steps were recorded, of which the last is not like the one before");
+  }
+  return notes;
+}
+
+Outcome TapedRun::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
+                      const Extent& extent) const {
+  const pytorch::LibrarySizes libraries = pytorch::library_sizes(gpu.overhead, {});
+  Outcome outcome;
+  outcome.overhead = gpu.overhead;
+  outcome.overhead.context = libraries.context;
+  outcome.report = play(*tape_, sizes_, libraries, capacity, extent);
+  if (!outcome.report.stages.empty()) {
+    const StageRecord& last = outcome.report.stages.back();
+    outcome.overhead.libraries = last.device_used - last.reserved - libraries.context;
+  }
+  outcome.notes = notes_on(gpu);
+  return outcome;
+}
+
+std::vector<Adjustment> TapedRun::adjustments(const ModelConfig&) const {
+  std::vector<Adjustment> list;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Varied& varied = tape_->varied[i];
+    const bool has_flag = varied.name == kBatchAxis.name || varied.name == kSeqAxis.name;
+    if (has_flag && values_[i] > 1) list.push_back(smaller(varied, values_[i]));
+  }
+  return list;
+}
+
+nlohmann::ordered_json TapedRun::asked() const {
+  nlohmann::ordered_json json = {{"mode", training() ? "training" : "inference"}};
+  for (const SearchAxis& axis : runtime().axes()) json[json_key(axis.name)] = size(axis);
+  nlohmann::ordered_json at = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < values_.size(); ++i) at[tape_->varied[i].name] = values_[i];
+  json["at"] = std::move(at);
+  return json;
+}
+
+std::string TapedRun::text(const std::string&) const {
+  std::string text = "its run, as it was recorded";
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    text += (i == 0 ? ", at " : ", ") + tape_->varied[i].name + " " + std::to_string(values_[i]);
+  }
+  return text;
+}
+
+std::string TapedRun::types() const { return tape_->made; }
+
+std::string TapedRun::about() const {
+  return "a recorded run, played on PyTorch 2.11's caching allocator. What was asked of it is what "
+         "the script itself asked for, on " +
+         (tape_->gpu.empty() ? "sm_" + std::to_string(tape_->sm) : tape_->gpu) + ", under " +
+         tape_->made + ".";
+}
+
+}  // namespace vramfit::recorded

@@ -66,23 +66,26 @@ class Player {
         allocator_(allocator),
         late_(late),
         ledger_(ledger),
-        rows_(tape.steps.size()),
+        rows_(tape.steps.size() + 2),
         libraries_(libraries.context) {}
 
   /// Step `number` of the run: one that was recorded, or the last again.
   void play(std::size_t number) {
     const std::size_t recorded = std::min(number, tape_.steps.size() - 1);
     const Step& step = tape_.steps[recorded];
-    previous_ = std::exchange(row_, {});
-    row_.resize(step.blocks);
+    previous_ = row_;
+    // Those of a step that repeats take turns.
+    row_ = &rows_[recorded == number ? number : tape_.steps.size() + number % 2];
+    row_->assign(step.blocks, {});
     try {
-      for (const Act& act : step.acts) play(act, static_cast<int>(number));
+      for (const Act& act : step.acts) {
+        if (sizes_.met[act.when]) play(act, static_cast<int>(number));
+      }
     } catch (const OutOfMemory&) {
       end_stage(true);
       throw;
     }
     end_stage(false);
-    if (recorded == number) rows_[number] = row_;
   }
 
   /// What the driver's part of the card was as each stage ended. Bytes.
@@ -90,10 +93,11 @@ class Player {
 
  private:
   struct Cell {
+    enum class State : std::uint8_t { Free, Live, Dropped };
     Block block;
     std::uint64_t bytes = 0;  ///< as asked for
     Category category{};
-    bool dropped = false;
+    State state = State::Free;
   };
   using Row = std::vector<Cell>;
 
@@ -106,18 +110,14 @@ class Player {
         break;
       case Act::Kind::Allocate: {
         allocator_.use(static_cast<pytorch::Stream>(act.stream));
-        const std::uint64_t bytes = sizes_[act.size];
-        row_[act.block] = {ledger_.allocate(kName, act.category, bytes), bytes, act.category};
+        const std::uint64_t bytes = sizes_.bytes[act.size];
+        (*row_)[act.block] = {ledger_.allocate(kName, act.category, bytes), bytes, act.category,
+                              Cell::State::Live};
         break;
       }
-      case Act::Kind::Drop: {
-        late_.holds = true;
-        Cell& cell = cell_of(act);
-        ledger_.free(kName, cell.category, cell.bytes, cell.block);
-        cell.dropped = true;
-        late_.holds = false;
+      case Act::Kind::Drop:
+        drop(cell_of(act));
         break;
-      }
       case Act::Kind::Free:
         free(cell_of(act));
         break;
@@ -131,20 +131,29 @@ class Player {
     }
   }
 
-  void free(const Cell& cell) {
-    if (cell.dropped) {
-      allocator_.free(cell.block);
-    } else {
+  void drop(Cell& cell) {
+    if (cell.state != Cell::State::Live) return;
+    late_.holds = true;
+    ledger_.free(kName, cell.category, cell.bytes, cell.block);
+    late_.holds = false;
+    cell.state = Cell::State::Dropped;
+  }
+
+  /// What was not there at such sizes is not freed either.
+  void free(Cell& cell) {
+    if (cell.state == Cell::State::Dropped) allocator_.free(cell.block);
+    if (cell.state == Cell::State::Live) {
       ledger_.free(kName, cell.category, cell.bytes, cell.block);
     }
+    cell.state = Cell::State::Free;
   }
 
   Cell& cell_of(const Act& act) {
     switch (act.whose) {
       case Act::Whose::ThisStep:
-        return row_[act.block];
+        return (*row_)[act.block];
       case Act::Whose::PreviousStep:
-        return previous_[act.block];
+        return (*previous_)[act.block];
       case Act::Whose::NumberedStep:
         break;
     }
@@ -164,9 +173,9 @@ class Player {
   CachingAllocator& allocator_;
   LateAllocator& late_;
   Ledger& ledger_;
-  std::vector<Row> rows_;  ///< of steps that are over
-  Row previous_;
-  Row row_;
+  std::vector<Row> rows_;  ///< of steps, and of two that repeat
+  Row* previous_ = nullptr;
+  Row* row_ = nullptr;
   bool in_stage_ = false;
   std::uint64_t libraries_;
   std::vector<std::uint64_t> beside_;

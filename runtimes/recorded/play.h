@@ -10,8 +10,11 @@
 
 namespace vramfit::recorded {
 
-/// What each of a tape's sizes is. Bytes.
-using Sizes = std::vector<std::uint64_t>;
+/// What a tape is at one point.
+struct Sizes {
+  std::vector<std::uint64_t> bytes;  ///< of each of its sizes
+  std::vector<bool> met;             ///< of its conditions, from 1; the first is always
+};
 
 /// Plays a tape on PyTorch's caching allocator, within `capacity` and the extent's beyond it.
 /// `libraries`: what they take of the card that is asked about.

@@ -107,7 +107,7 @@ class Reader {
       act({.kind = Act::Kind::BeginStage, .stage = among(kStages, next(), "stage")});
       has_stage_ = true;
     } else if (word == "empty_cache") {
-      act({.kind = Act::Kind::EmptyCache});
+      act({.kind = Act::Kind::EmptyCache, .when = condition()});
     } else if (word == "load") {
       const DriverCode code = among(kCodes, next(), "code of the driver's");
       act({.kind = Act::Kind::Load,
@@ -211,11 +211,12 @@ class Reader {
     Step& step = now();
     const std::uint32_t size = size_named(next());
     Act made{.kind = Act::Kind::Allocate, .category = category_named(next()), .size = size};
-    if (!rest_.empty()) {
-      if (next() != "stream") throw BadInput("'stream' and a number may follow, and nothing else");
+    if (rest_.starts_with("stream ")) {
+      next();
       made.stream = static_cast<std::uint8_t>(
           number_in<unsigned>(next(), static_cast<unsigned>(pytorch::kStreams) - 1));
     }
+    made.when = condition();
     made.block = step.blocks++;
     rows_.back().push_back(State::Live);
     act(made);
@@ -225,16 +226,50 @@ class Reader {
     if (const auto known = known_.find(text); known != known_.end()) return known->second;
     if (text.size() > kLongestSize) throw BadInput("a size of more letters than any has");
     if (tape_.sizes.size() == kMostSizes) throw BadInput("more sizes than a tape can have");
-    Size size{Expression::parse(text), line_};
-    size.expression.value([&](const std::string& name) {  // which refuses names that there are not
+    tape_.sizes.push_back({parse(text), line_});
+    const auto number = static_cast<std::uint32_t>(tape_.sizes.size() - 1);
+    known_.emplace(text, number);
+    return number;
+  }
+
+  /// Refuses names that there are not.
+  Expression parse(std::string_view text) const {
+    Expression expression = Expression::parse(text);
+    expression.value([&](const std::string& name) {
       for (const Varied& varied : tape_.varied) {
         if (varied.name == name) return varied.recorded;
       }
       throw BadInput(shown(name) + " is none of what is varied");
     });
-    tape_.sizes.push_back(std::move(size));
-    const auto number = static_cast<std::uint32_t>(tape_.sizes.size() - 1);
-    known_.emplace(text, number);
+    return expression;
+  }
+
+  /// What may stand at a statement's end, "when batch*seq above 3072 2560 4096"; 0: nothing does.
+  std::uint32_t condition() {
+    if (!rest_.starts_with("when ")) return 0;
+    const std::string_view text = rest_;
+    if (const auto known = known_conditions_.find(text); known != known_conditions_.end()) {
+      rest_ = {};
+      return known->second;
+    }
+    if (text.size() > kLongestSize || tape_.conditions.size() == kMostSizes) {
+      throw BadInput("more conditions than a tape can have");
+    }
+    next();
+    Condition condition;
+    condition.text = next();
+    condition.expression = parse(condition.text);
+    condition.line = line_;
+    const std::string_view way = next();
+    if (way != "above" && way != "upto") throw BadInput(shown(way) + " is not 'above' or 'upto'");
+    condition.above = way == "above";
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;
+    condition.bound = number_in<std::int64_t>(next(), kMost);
+    condition.low = number_in<std::int64_t>(next(), kMost);
+    condition.high = number_in<std::int64_t>(next(), kMost);
+    tape_.conditions.push_back(std::move(condition));
+    const auto number = static_cast<std::uint32_t>(tape_.conditions.size());
+    known_conditions_.emplace(text, number);
     return number;
   }
 
@@ -242,8 +277,8 @@ class Reader {
     const Step& step = now();
     Act given{.kind = kind, .block = number_in<std::uint32_t>(next(), std::numeric_limits<int>::max())};
     std::size_t row = tape_.steps.size() - 1;
-    if (!rest_.empty()) {
-      if (next() != "of") throw BadInput("'of' and a step may follow, and nothing else");
+    if (rest_.starts_with("of ")) {
+      next();
       const std::string_view of = next();
       if (of == "previous" && row > 0) {
         given.whose = Act::Whose::PreviousStep;
@@ -256,19 +291,22 @@ class Reader {
         row = given.step;
       }
     }
-    give(kind, given.block, rows_[row]);
+    given.when = condition();
+    give(given, rows_[row]);
     if (step.acts.empty()) throw BadInput("no stage has begun");
     act(given);
   }
 
-  static void give(Act::Kind kind, std::uint32_t block, Row& row) {
-    if (block >= row.size()) throw BadInput("frees a block that nothing made");
-    State& state = row[block];
+  /// What is given under a condition may be there after all: playing finds out.
+  static void give(const Act& act, Row& row) {
+    if (act.block >= row.size()) throw BadInput("frees a block that nothing made");
+    State& state = row[act.block];
     if (state == State::Freed) throw BadInput("frees a block that was freed");
-    if (kind == Act::Kind::Drop && state == State::Dropped) {
+    if (act.when != 0) return;
+    if (act.kind == Act::Kind::Drop && state == State::Dropped) {
       throw BadInput("drops a block that was dropped");
     }
-    state = kind == Act::Kind::Drop ? State::Dropped : State::Freed;
+    state = act.kind == Act::Kind::Drop ? State::Dropped : State::Freed;
   }
 
   /// A step that repeats comes after itself as well.
@@ -278,7 +316,7 @@ class Reader {
     for (const Act& act : tape_.steps.back().acts) {
       if (act.kind == Act::Kind::Allocate) row.push_back(State::Live);
       if (act.kind != Act::Kind::Drop && act.kind != Act::Kind::Free) continue;
-      give(act.kind, act.block, act.whose == Act::Whose::PreviousStep ? previous : row);
+      give(act, act.whose == Act::Whose::PreviousStep ? previous : row);
     }
   }
 
@@ -302,6 +340,7 @@ class Reader {
   RunTape tape_;
   std::vector<Row> rows_;  ///< of each step, its blocks
   std::unordered_map<std::string_view, std::uint32_t> known_;
+  std::unordered_map<std::string_view, std::uint32_t> known_conditions_;
   std::size_t line_ = 0;
   std::size_t acts_ = 0;
   bool has_stage_ = false;

@@ -40,6 +40,7 @@ struct Act {
   DriverCode code{};    ///< Load
   Whose whose{};        ///< Drop, Free
   std::uint8_t stream = 0;
+  std::uint32_t when = 0;  ///< which of the tape's conditions, from 1; 0: always
   std::uint32_t step = 0;  ///< NumberedStep
   std::uint32_t block = 0;  ///< which of its step's allocations
   std::uint32_t size = 0;   ///< Allocate: which of the tape's sizes
@@ -58,6 +59,17 @@ struct Size {
   std::size_t line = 0;
 };
 
+/// Something that is asked for above a bound alone, or up to it.
+struct Condition {
+  Expression expression;
+  std::string text;  ///< of the expression
+  bool above = true;
+  std::int64_t bound = 0;
+  std::int64_t low = 0;  ///< the bound is known to be no less than that, and less than `high`
+  std::int64_t high = 0;
+  std::size_t line = 0;
+};
+
 struct RunTape {
   std::string command;
   std::string made;       ///< "torch 2.11.0+cu130, transformers 5.17.0"
@@ -66,6 +78,7 @@ struct RunTape {
   std::vector<Varied> varied;
   bool bounded = false;  ///< it did not hold at the sizes it was checked at
   std::vector<Size> sizes;
+  std::vector<Condition> conditions;
   std::vector<Step> steps;
   bool repeats = false;  ///< every further step is as the last
 

@@ -6,36 +6,72 @@
 #include "model/errors.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/torch/memory/libraries.h"
-#include "runtimes/recorded/play.h"
 
 namespace vramfit::recorded {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
 
-Sizes sizes_at(const RunTape& tape, const std::vector<std::int64_t>& values) {
-  Sizes sizes;
-  sizes.reserve(tape.sizes.size());
-  const auto symbol = [&](const std::string& name) {
+Symbols symbols_of(const RunTape& tape, const std::vector<std::int64_t>& values) {
+  return [&](const std::string& name) {
     for (std::size_t i = 0; i < tape.varied.size(); ++i) {
       if (tape.varied[i].name == name) return values[i];
     }
     throw BadInput("'" + name + "' is none of what is varied");
   };
-  for (const Size& size : tape.sizes) {
-    std::int64_t bytes = 0;
-    const std::string line = "tape: line " + std::to_string(size.line) + ": ";
-    try {
-      bytes = size.expression.value(symbol);
-    } catch (const BadInput& error) {
-      throw BadInput(line + error.what());
+}
+
+std::string in_line(std::size_t line) { return "tape: line " + std::to_string(line) + ": "; }
+
+std::int64_t value_of(const Expression& expression, std::size_t line, const Symbols& symbols) {
+  try {
+    return expression.value(symbols);
+  } catch (const BadInput& error) {
+    throw BadInput(in_line(line) + error.what());
+  }
+}
+
+/// Of what is asked for somewhere; where a size is none it may be of what is not asked for there.
+Sizes sizes_at(const RunTape& tape, const std::vector<std::int64_t>& values) {
+  Sizes sizes;
+  const Symbols symbols = symbols_of(tape, values);
+  sizes.met.push_back(true);
+  for (const Condition& condition : tape.conditions) {
+    const std::int64_t value = value_of(condition.expression, condition.line, symbols);
+    sizes.met.push_back((value > condition.bound) == condition.above);
+  }
+  std::vector<bool> asked(tape.sizes.size(), false);
+  for (const Step& step : tape.steps) {
+    for (const Act& act : step.acts) {
+      if (act.kind == Act::Kind::Allocate && sizes.met[act.when]) asked[act.size] = true;
     }
+  }
+  for (std::size_t i = 0; i < tape.sizes.size(); ++i) {
+    const auto& [expression, line] = tape.sizes[i];
+    const std::int64_t bytes = asked[i] ? value_of(expression, line, symbols) : 1;
     if (bytes < 1 || bytes > kMostBytes) {
-      throw BadInput(line + "asks for " + std::to_string(bytes) + " bytes at these sizes");
+      throw BadInput(in_line(line) + "asks for " + std::to_string(bytes) +
+                     " bytes at these sizes");
     }
-    sizes.push_back(static_cast<std::uint64_t>(bytes));
+    sizes.bytes.push_back(static_cast<std::uint64_t>(bytes));
   }
   return sizes;
+}
+
+/// "what is asked for is another from some batch*seq between 2560 and 4096 on; 3072 is taken"
+std::vector<std::string> doubts_at(const RunTape& tape, const std::vector<std::int64_t>& values) {
+  std::vector<std::string> notes;
+  const Symbols symbols = symbols_of(tape, values);
+  for (const Condition& condition : tape.conditions) {
+    const std::int64_t value = value_of(condition.expression, condition.line, symbols);
+    if (value <= condition.low || value >= condition.high) continue;
+    std::string note = "what is asked for is another from some " + condition.text + " between " +
+                       std::to_string(condition.low) + " and " + std::to_string(condition.high) +
+                       " on, which was not recorded closer; " + std::to_string(condition.bound) +
+                       " is taken";
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+  return notes;
 }
 
 /// "batch 2 to 7, seq 128 to 320"
@@ -63,7 +99,8 @@ Adjustment smaller(const Varied& varied, std::int64_t now) {
 }  // namespace
 
 TapedRun::TapedRun(std::shared_ptr<const RunTape> tape, std::vector<std::int64_t> values)
-    : tape_(std::move(tape)), values_(std::move(values)), sizes_(sizes_at(*tape_, values_)) {}
+    : tape_(std::move(tape)), values_(std::move(values)), sizes_(sizes_at(*tape_, values_)),
+      doubtful_(doubts_at(*tape_, values_)) {}
 
 std::optional<std::size_t> TapedRun::place_of(const SearchAxis& axis) const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -105,7 +142,7 @@ void TapedRun::validate(const ModelConfig&) const {
 }
 
 std::vector<std::string> TapedRun::notes_on(const Gpu& gpu) const {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = doubtful_;
   if (gpu.arch.sm != tape_->sm) {
     notes.push_back("recorded on sm_" + std::to_string(tape_->sm) +
                     ": what PyTorch and its libraries choose by card (attention's kernels, "

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtimes/recorded/play.h"
 #include "runtimes/recorded/run_tape.h"
 #include "runtimes/runtime.h"
 
@@ -39,7 +40,8 @@ class TapedRun final : public Workload {
 
   std::shared_ptr<const RunTape> tape_;
   std::vector<std::int64_t> values_;
-  std::vector<std::uint64_t> sizes_;  ///< of the tape's, bytes
+  Sizes sizes_;
+  std::vector<std::string> doubtful_;  ///< of its conditions, those that are not known there
 };
 
 }  // namespace vramfit::recorded

@@ -13,7 +13,9 @@ from vramfit._bad_input import bad_input
 from vramfit._dry_run import _child
 from vramfit._record import _options, _runs, _tape
 from vramfit._record._options import Asked
-from vramfit._record._tape import Tape, at_text
+from vramfit._record._solve import Point
+from vramfit._record._steps import Taken
+from vramfit._record._tape import PartError, Tape, at_text
 
 Json = dict[str, Any]
 
@@ -32,25 +34,41 @@ def record(arguments: list[str]) -> int:
 
 
 def _record(asked: Asked) -> int:
-    options, points = asked.options, asked.points
+    options = asked.options
     file = Path(options.output)
     if not file.absolute().parent.is_dir():
         raise bad_input(f"record: '{file}' cannot be written: its folder is not there")
     facts: Json = json.loads(_core.card_facts(json.dumps({"gpu": options.gpu or "h200"})))
-    _child.check(_options.at(asked.command, points[0]))
-    taken, versions = [], {}
-    for point in points:
-        command = _options.at(asked.command, point)
-        run, versions = _runs.run(options, facts, command, at_text(point))
-        taken.append(run)
-    tape = _tape.made(taken, points)
+    _child.check(_options.at(asked.command, asked.points[0]))
+    points, tape, versions = _made(asked, facts)
     why = None
     if asked.check is not None:
         command = _options.at(asked.command, asked.check)
         run, _ = _runs.run(options, facts, command, f"{at_text(asked.check)}, to check")
         why = _tape.checked(tape, run, asked.check)
-    file.write_text(_text(asked, facts, versions, tape, why), encoding="utf-8")
+    file.write_text(_text(asked, points, facts, versions, tape, why), encoding="utf-8")
     return _told(asked, tape, why)
+
+
+def _made(asked: Asked, facts: Json) -> tuple[list[Point], Tape, Json]:
+    """The points that it took, the tape, and the versions of what ran. Where sizes one of each do
+    not tell enough they are crossed."""
+    runs: list[Taken] = []
+    points: list[Point] = []
+    versions: Json = {}
+    rounds = _options.rounds(asked)
+    while True:
+        for point in rounds.pop(0):
+            command = _options.at(asked.command, point)
+            run, versions = _runs.run(asked.options, facts, command, at_text(point))
+            runs.append(run)
+            points.append(point)
+        try:
+            return points, _tape.made(runs, points), versions
+        except PartError as error:
+            if not rounds:
+                raise bad_input(f"record: {error}; more sizes of each, or others: --vary") from None
+            print(f"not yet: {error}", file=sys.stderr)
 
 
 def _told(asked: Asked, tape: Tape, why: str | None) -> int:
@@ -73,7 +91,9 @@ def _told(asked: Asked, tape: Tape, why: str | None) -> int:
     return BOUNDED
 
 
-def _text(asked: Asked, facts: Json, versions: Json, tape: Tape, why: str | None) -> str:
+def _text(
+    asked: Asked, points: list[Point], facts: Json, versions: Json, tape: Tape, why: str | None
+) -> str:
     lines = [
         _FIRST_LINE,
         "made " + ", ".join(f"{name} {version}" for name, version in versions.items()),
@@ -82,7 +102,7 @@ def _text(asked: Asked, facts: Json, versions: Json, tape: Tape, why: str | None
     ]
     if asked.points[0]:
         lines.append("vary " + " ".join(asked.points[0]))
-        lines += ["at " + " ".join(map(str, point.values())) for point in asked.points]
+        lines += ["at " + " ".join(map(str, point.values())) for point in points]
     if asked.check is not None:
         if why is None:
             lines.append("checked " + " ".join(map(str, asked.check.values())))

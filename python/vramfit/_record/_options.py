@@ -116,6 +116,22 @@ def _points(varied: dict[str, list[int]], command: list[str]) -> list[Point]:
     return [dict(zip(varied, each, strict=True)) for each in zip(*varied.values(), strict=True)]
 
 
+def rounds(asked: Asked) -> list[list[Point]]:
+    """Points to be recorded: the sizes as they were given, one of each name; then, as long as that
+    does not tell enough, crossed: each of the first name's with the next of the others'."""
+    names = [*asked.points[0]]
+    count = len(asked.points)
+    result = [asked.points]
+    for shift in range(1, count if len(names) > 1 else 1):
+        crossed = []
+        for at, point in enumerate(asked.points):
+            other = asked.points[(at + shift) % count]
+            crossed.append({**other, names[0]: point[names[0]]})
+        known = [point for one in result for point in one]
+        result.append([each for each in crossed if each not in known and each != asked.check])
+    return [one for one in result if one]
+
+
 def _check(text: str | None, points: list[Point]) -> Point | None:
     names = points[0]
     if not names:

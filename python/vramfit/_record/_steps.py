@@ -1,4 +1,4 @@
-"""A run's acts as a tape has them: by step, blocks by the step that made them."""
+"""A run's acts by step, blocks by the step that made them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from vramfit.standin._acts_names import (
 )
 
 Json = dict[str, Any]
+Block = tuple[int, int]  # its step, and which of that step's allocations
 
 STAGES = ("load", "forward", "backward", "optimizer", "compile")
 # In a tape's words; what a table of components has beside them is of these.
@@ -25,19 +26,21 @@ _WHAT = {"logits": "activations", "rounding": "activations"}
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """`words` are the same at every size, `bytes` is of an allocation."""
-
-    words: tuple[str, ...]
+    kind: str  # "stage", "alloc", "drop", "free", "empty_cache"
+    stage: str  # that it falls in
+    block: Block = (0, 0)
     bytes: int = 0
+    stream: int = 0
     what: str = ""
-    line: str = ""  # of Python that asked for it
+    line: str = ""  # of Python that asked for the block
+    key: tuple[Any, ...] = ()  # by which it is found again in runs at other sizes
 
 
 @dataclass(slots=True)
 class Step:
     acts: list[Act] = field(default_factory=list)
-    # Of each place among the acts how many segments there were by then, and how much code of the
-    # driver's as its stage began and ended.
+    # Of each act how many segments there were once it was done, and how much code of the driver's
+    # as its stage began and ended.
     segments: list[int] = field(default_factory=list)
     loaded: list[tuple[int, int]] = field(default_factory=list)
 
@@ -53,11 +56,11 @@ class Taken:
 class _Reader:
     def __init__(self, kept: Json) -> None:
         self._what, self._lines = kept["what"], kept["lines"]
-        self._made: list[tuple[int, int]] = []  # of each block its step, and its place there
+        self._made: list[Act] = []
         self._counts: dict[int, int] = {}
         self._segments = 0
         self._loaded = (0, 0)
-        self._stage: tuple[int, str] | None = None
+        self._stage: tuple[int, str] = (0, "")
         self._emptied = False
         self.steps: list[Step] = []
 
@@ -68,7 +71,7 @@ class _Reader:
             self.steps.append(Step())
         self._loaded = self._loaded[1], loaded
         if (number, stage) != self._stage:  # as the run ends its last stage is closed again
-            self._add(Act(("stage", stage)))
+            self._add(Act("stage", stage, key=("stage", stage)))
         self._stage = number, stage
         for at, act in enumerate(acts):
             self._act(act, acts[at + 1 : at + 2])
@@ -93,29 +96,29 @@ class _Reader:
         if kind == ALLOCATE:
             self._allocation(*act[1:])
         elif kind == EMPTY_CACHE:
-            self._add(Act(("empty_cache",)))
-        elif kind == LET_GO and following[:1] != [[GIVEN_BACK, act[1]]]:
-            self._add(Act(("drop", *self._block(act[1]))))
+            self._add(Act("empty_cache", self._stage[1], key=("empty_cache",)))
+        elif kind == LET_GO and following != [[GIVEN_BACK, act[1]]]:
+            self._gone("drop", act[1])
         elif kind == GIVEN_BACK:
-            self._add(Act(("free", *self._block(act[1]))))
+            self._gone("free", act[1])
 
     def _allocation(self, size: int, stream: int) -> None:
         step = len(self.steps) - 1
-        what, line = self._what[len(self._made)]
+        what, number = self._what[len(self._made)]
         place = self._counts.get(step, 0)
         self._counts[step] = place + 1
-        self._made.append((step, place))
-        on = ("stream", str(stream)) if stream else ()
-        self._add(Act(("alloc", *on), size, _WHAT.get(what, what), self._lines[line]))
+        line = self._lines[number]
+        act = Act(
+            "alloc", self._stage[1], (step, place), size, stream, _WHAT.get(what, what), line,
+            ("alloc", stream, line),
+        )  # fmt: skip
+        self._made.append(act)
+        self._add(act)
 
-    def _block(self, number: int) -> tuple[str, ...]:
-        step, place = self._made[number]
-        now = len(self.steps) - 1
-        if step == now:
-            return (str(place),)
-        if step == now - 1 and step > 0:
-            return (str(place), "of", "previous")
-        return (str(place), "of", str(step))
+    def _gone(self, kind: str, number: int) -> None:
+        of = self._made[number]
+        key = (kind, of.block[0], of.line)
+        self._add(Act(kind, self._stage[1], of.block, line=of.line, key=key))
 
 
 def taken(kept: Json) -> Taken:
@@ -124,7 +127,6 @@ def taken(kept: Json) -> Taken:
     reader = _Reader(kept)
     for stage in kept["stages"]:
         reader.stage(stage["step"], stage["stage"], stage["acts"], stage["loaded"])
-    # The context is there before all else, and every card has its own.
     return Taken(reader.steps, [tuple(load) for load in kept["loads"]])
 
 

@@ -1,26 +1,28 @@
-"""A tape of runs at several points: the same acts, sizes as expressions."""
+"""A tape of runs at several points: their acts, with sizes as expressions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vramfit._bad_input import bad_input
-from vramfit._record._solve import Point, Said, Solver
-from vramfit._record._steps import Act, Step, Taken
+from vramfit._record._merge import Merged, PartError, merged
+from vramfit._record._solve import Point, Said, Solver, Term
+from vramfit._record._steps import Act, Block, Step, Taken
+from vramfit._record._thresholds import Condition, condition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Statement:
-    words: tuple[str, ...]
+    kind: str
+    words: str  # behind the kind, and the size
+    block: Block = (0, 0)
     size: Said | None = None  # of an allocation
-    what: str = ""
-    line: str = ""
+    when: Condition | None = None
 
     def text(self) -> str:
-        if self.size is None:
-            return " ".join(self.words)
-        return " ".join((self.words[0], self.size.text, self.what, *self.words[1:]))
+        words = [self.kind, self.size.text if self.size is not None else "", self.words]
+        words.append(self.when.text if self.when is not None else "")
+        return " ".join(filter(None, words))
 
 
 @dataclass(slots=True)
@@ -29,94 +31,113 @@ class Tape:
     repeats: bool  # the last step
 
 
-class PartError(Exception):
-    """Where two runs part, for people."""
-
-
 def made(runs: Sequence[Taken], points: Sequence[Point]) -> Tape:
-    """Raises BadInput where the runs differ in more than sizes, or a size is of no point."""
+    """Raises PartError where the runs differ in more than sizes and thresholds, or where these
+    cannot be told."""
     solver = Solver(points)
-    _refuse_alike(solver, points)
+    pair = solver.alike() if len(points) > 1 else None
+    if pair is not None:
+        raise PartError(f"{pair[0]} and {pair[1]} cannot be told apart at these sizes")
+    maker = _Maker(points, solver)
     count = min(len(run.steps) for run in runs)
-    steps = []
-    for number in range(count):
-        try:
-            steps.append(_step([run.steps[number] for run in runs], number, solver, points))
-        except PartError as error:
-            raise bad_input(f"record: {error}") from None
-    _add_loads(steps, runs)
+    steps = [maker.step([run.steps[number] for run in runs], number) for number in range(count)]
+    _add_loads(steps, maker.places, runs)
     repeats = False
-    while len(steps) > 3 and _alike(steps[-1], steps[-2]):
+    while len(steps) > 3 and _texts(steps[-1]) == _texts(steps[-2]):
         steps.pop()
         repeats = True
     return Tape(steps, repeats)
 
 
-def _refuse_alike(solver: Solver, points: Sequence[Point]) -> None:
-    pair = solver.alike()
-    if pair is not None and len(points) > 1:
-        raise bad_input(
-            f"record: {pair[0]} and {pair[1]} cannot be told apart at these sizes: such as "
-            "--vary batch=2,3,5 --vary seq=128,192,256"
-        )
+def _texts(step: list[Statement]) -> list[str]:
+    return [each.text() for each in step]
 
 
-def _alike(one: list[Statement], other: list[Statement]) -> bool:
-    return [each.text() for each in one] == [each.text() for each in other]
+class _Maker:
+    """Steps, one after the other."""
+
+    def __init__(self, points: Sequence[Point], solver: Solver) -> None:
+        self._points, self._solver = points, solver
+        self._blocks: list[dict[Block, Block]] = [{} for _ in points]  # of each run, as the tape's
+        self._of: dict[Block, set[int]] = {}  # the runs that have a block
+        # Of each run, where each of a step's acts is among its statements.
+        self.places: list[list[dict[int, int]]] = []
+        names = tuple(points[0])
+        self._first = sorted(solver.terms[1:], key=lambda term: (term.names != names, len(term.names)))
+
+    def step(self, steps: Sequence[Step], number: int) -> list[Statement]:
+        try:
+            acts = merged([step.acts for step in steps])
+        except PartError as error:
+            raise PartError(f"step {number} is not the same at all sizes: {error}") from None
+        statements: list[Statement] = []
+        counts = [0] * len(steps)
+        places: list[dict[int, int]] = [{} for _ in steps]
+        made = 0
+        for each in acts:
+            if each.any.kind == "alloc":
+                self._meet(each, (number, made))
+                made += 1
+            statements.append(self._statement(each, number))
+            for run in each.acts:
+                places[run][counts[run]] = len(statements) - 1
+                counts[run] += 1
+        self.places.append(places)
+        return statements
+
+    def _meet(self, each: Merged, block: Block) -> None:
+        for run, act in each.acts.items():
+            self._blocks[run][act.block] = block
+        self._of[block] = {*each.acts}
+
+    def _statement(self, each: Merged, number: int) -> Statement:
+        act, here = each.any, {*each.acts}
+        if act.kind == "stage":
+            statement = Statement("stage", act.stage)
+        elif act.kind == "empty_cache":
+            statement = Statement("empty_cache", "")
+        elif act.kind == "alloc":
+            run = next(iter(each.acts))
+            words = act.what + (f" stream {act.stream}" if act.stream else "")
+            statement = Statement("alloc", words, self._blocks[run][act.block])
+            statement.size = self._size(each, number)
+        else:
+            blocks = {self._blocks[run][each.acts[run].block] for run in here}
+            if len(blocks) > 1:
+                raise PartError(f"blocks go in another order {_where(act, number)}")
+            block = blocks.pop()
+            statement = Statement(act.kind, _reference(block, number), block)
+            if self._of[block] == here:
+                return statement  # what there is not, is not freed
+        if len(here) < len(self._points):
+            met = [run in here for run in range(len(self._points))]
+            statement.when = condition(self._first, self._points, met)
+            if statement.when is None:
+                raise PartError(f"of no size hangs what is asked for {_where(act, number)}")
+        return statement
+
+    def _size(self, each: Merged, number: int) -> Said:
+        values = {run: act.bytes for run, act in each.acts.items()}
+        said = self._solver.say(values)
+        if said is None:
+            at = "; ".join(
+                f"{size} at {at_text(self._points[run])}" for run, size in values.items()
+            )
+            raise PartError(f"no expression has these bytes {_where(each.any, number)}: {at}")
+        return said
 
 
-def _step(
-    steps: Sequence[Step], number: int, solver: Solver, points: Sequence[Point]
-) -> list[Statement]:
-    _refuse_parting(steps, number, points)
-    statements, stage = [], ""
-    for acts in zip(*(step.acts for step in steps), strict=True):
-        first = acts[0]
-        if first.words[0] == "stage":
-            stage = first.words[1]
-        size = None
-        if first.bytes:
-            values = tuple(act.bytes for act in acts)
-            size = solver.say(values)
-            if size is None:
-                raise PartError(
-                    f"{', '.join(map(str, values))} bytes {_where(stage, number, first)} are no "
-                    f"sum of a few products of {' and '.join(points[0])}; another size of each "
-                    "(--vary) may tell"
-                )
-        statements.append(Statement(first.words, size, first.what, first.line))
-    return statements
+def _reference(block: Block, number: int) -> str:
+    step, place = block
+    if step == number:
+        return str(place)
+    if step == number - 1 and step > 0:
+        return f"{place} of previous"
+    return f"{place} of {step}"
 
 
-def _refuse_parting(steps: Sequence[Step], number: int, points: Sequence[Point]) -> None:
-    first = steps[0]
-    for other, point in zip(steps[1:], points[1:], strict=True):
-        at = _first_difference(first.acts, other.acts)
-        if at is None:
-            continue
-        raise PartError(
-            f"what is asked for at {at_text(point)} is not what is asked for at "
-            f"{at_text(points[0])}, from act {at} of step {number} on, "
-            f"{_stage_and_line(first, at, number)}; sizes on one side of what decides there"
-        )
-
-
-def _first_difference(one: list[Act], other: list[Act]) -> int | None:
-    for at, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a.words != b.words:
-            return at
-    return None if len(one) == len(other) else min(len(one), len(other))
-
-
-def _stage_and_line(step: Step, at: int, number: int) -> str:
-    stages = [act.words[1] for act in step.acts[: at + 1] if act.words[0] == "stage"]
-    near = next((act for act in step.acts[at:] if act.line), None)
-    near = near or next((act for act in reversed(step.acts[:at]) if act.line), Act(()))
-    return _where(stages[-1] if stages else "load", number, near)
-
-
-def _where(stage: str, number: int, act: Act) -> str:
-    moment = "while loading" if number == 0 else f"in {stage} of step {number}"
+def _where(act: Act, number: int) -> str:
+    moment = "while loading" if number == 0 else f"in {act.stage} of step {number}"
     return f"{moment}, near {act.line}" if act.line else moment
 
 
@@ -126,62 +147,85 @@ def at_text(point: Point) -> str:
 
 def checked(tape: Tape, run: Taken, point: Point) -> str | None:
     """Where a run at another point is not what the tape says; None: nowhere."""
+    blocks: dict[Block, Block] = {}  # of the run, by the tape's
     for number, step in enumerate(run.steps):
-        says = _statements(tape, number)
-        if says is None:
+        own = min(number, len(tape.steps) - 1)
+        if own < number and not tape.repeats:
             return None
-        acts = iter(step.acts)
-        for statement in (each for each in says if each.words[0] != "load"):
-            act = next(acts, None)
-            stage = statement.words[1] if statement.words[0] == "stage" else ""
-            if act is None or act.words != statement.words:
-                return f"other acts from {_stage_and_line(step, _place(step, act), number)} on"
-            if statement.size is not None and statement.size.at(point) != act.bytes:
-                return (
-                    f"{act.bytes} bytes where {statement.size.text} is "
-                    f"{statement.size.at(point)}, {_stage_and_line(step, _place(step, act), number)}"
-                    f"{stage}"
-                )
-        if next(acts, None) is not None:
-            return f"more acts at the end of step {number}"
+        why = _checked(tape.steps[own], own, step, number, point, blocks)
+        if why is not None:
+            return why
     return None
 
 
-def _place(step: Step, act: Act | None) -> int:
-    return next((at for at, each in enumerate(step.acts) if each is act), len(step.acts) - 1)
+def _checked(
+    statements: list[Statement],
+    own: int,
+    step: Step,
+    number: int,
+    point: Point,
+    blocks: dict[Block, Block],
+) -> str | None:
+    """`own`: the step that the statements' blocks are numbered by."""
+    acts = iter(step.acts)
+    for each in statements:
+        if each.kind == "load" or (each.when is not None and not each.when.holds(point)):
+            continue
+        of_tape = (each.block[0] - own + number, each.block[1])
+        if each.words.endswith(" of 0"):
+            of_tape = each.block
+        if each.kind in ("free", "drop") and of_tape not in blocks:
+            continue
+        act = next(acts, None)
+        if act is None:
+            return f"fewer acts in step {number}"
+        if act.kind != each.kind or (act.kind == "stage" and act.stage != each.words):
+            return f"another act, {act.kind} for {each.text()}, {_where(act, number)}"
+        if each.size is not None:
+            blocks[of_tape] = act.block
+            if each.size.at(point) != act.bytes:
+                return (
+                    f"{act.bytes} bytes where {each.size.text} is {each.size.at(point)}, "
+                    f"{_where(act, number)}"
+                )
+        elif act.kind in ("free", "drop") and blocks[of_tape] != act.block:
+            return f"another order of what is freed, {_where(act, number)}"
+    act = next(acts, None)
+    return None if act is None else f"further acts, {_where(act, number)}"
 
 
-def _statements(tape: Tape, number: int) -> list[Statement] | None:
-    if number < len(tape.steps):
-        return tape.steps[number]
-    return tape.steps[-1] if tape.repeats else None
-
-
-def _add_loads(steps: list[list[Statement]], runs: Sequence[Taken]) -> None:
+def _add_loads(
+    steps: list[list[Statement]], places: list[list[dict[int, int]]], runs: Sequence[Taken]
+) -> None:
     """Each where all runs had as many segments as when it came; of several places the last, for
     code comes with a kernel, behind what that kernel writes to."""
     names = [[load[0] for load in run.loads] for run in runs]
     if any(each != names[0] for each in names):
-        raise bad_input("record: libraries come in another order from size to size")
-    places: list[tuple[int, int, Statement]] = []
-    for at, (code, size, _) in enumerate(runs[0].loads):
-        if at == 0:
-            continue  # the context, which is there before all else, and each card's own
-        spans = [set(_places(run, at)) for run in runs]
+        raise PartError("libraries come in another order from size to size")
+    found: list[tuple[int, int, Statement]] = []
+    # The first is the context, which is there before all else, and each card's own.
+    for at, (code, size, _) in enumerate(runs[0].loads[1:], start=1):
+        spans = [set(_before(run, at, number, places)) for number, run in enumerate(runs)]
         common = set.intersection(*spans) or spans[0]
-        step, place = max(common, default=(len(steps) - 1, len(steps[-1])))
-        if step < len(steps):
-            places.append((step, place, Statement(("load", code, str(size)))))
-    for step, place, statement in reversed(places):
+        if common:
+            step, place = max(common)
+            found.append((step, place, Statement("load", f"{code} {size}")))
+    for step, place, statement in reversed(sorted(found, key=lambda each: each[:2])):
         steps[step].insert(place, statement)
 
 
-def _places(run: Taken, load: int) -> Iterator[tuple[int, int]]:
-    """Before which acts there were as many segments as when it came, in the stage in which it did."""
+def _before(
+    run: Taken, load: int, of: int, places: list[list[dict[int, int]]]
+) -> Iterator[tuple[int, int]]:
+    """Before which statements there were as many segments as when it came, in the stage in which it
+    did."""
     segments, before = run.loads[load][2], 0
-    for number, step in enumerate(run.steps):
+    for number, step in enumerate(run.steps[: len(places)]):
         for at, after in enumerate(step.segments):
             begun, ended = step.loaded[at]
             if before == segments and at > 0 and begun <= load < ended:
-                yield number, at
+                yield number, places[number][of][at]
             before = after
+
+
+__all__ = ["PartError", "Statement", "Tape", "Term", "at_text", "checked", "made"]

@@ -21,9 +21,9 @@ const pytorch::PyTorchRuntime& current_pytorch() {
 
 const std::vector<const Runtime*>& runtimes() {
   static const std::vector<const Runtime*> list = {
-      &current_pytorch(), &vramfit_runtime(), &article::article_runtime(),
-      &llamacpp::llamacpp_runtime(), &vllm::vllm_runtime(),
-      &recorded::recorded_runtime()};
+      &current_pytorch(),          &vramfit_runtime(),
+      &article::article_runtime(), &llamacpp::llamacpp_runtime(),
+      &vllm::vllm_runtime(),       &recorded::recorded_runtime()};
   return list;
 }
 

@@ -15,7 +15,7 @@ namespace vramfit::recorded {
 namespace {
 
 constexpr std::string_view kFirstLine = "vramfit run-tape 1";
-constexpr std::size_t kMostActs = std::size_t{1} << 22;
+constexpr std::size_t kMostActs = std::size_t{1} << 20;
 constexpr std::size_t kMostSizes = std::size_t{1} << 16;
 constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kMostVaried = 8;
@@ -149,10 +149,10 @@ class Reader {
   void vary() {
     while (!rest_.empty()) {
       const std::string_view name = next();
-      const bool valid = !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
-                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                                 "0123456789_") ==
-                                              std::string_view::npos;
+      const bool valid = !name.empty() && name.find_first_not_of(
+                                              "abcdefghijklmnopqrstuvwxyz"
+                                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                              "0123456789_") == std::string_view::npos;
       if (!valid || name == "min" || name == "max" || (name.front() >= '0' && name.front() <= '9'))
         throw BadInput(shown(name) + " is no name");
       for (const Varied& other : tape_.varied) {
@@ -275,7 +275,8 @@ class Reader {
 
   void give(Act::Kind kind) {
     const Step& step = now();
-    Act given{.kind = kind, .block = number_in<std::uint32_t>(next(), std::numeric_limits<int>::max())};
+    Act given{.kind = kind,
+              .block = number_in<std::uint32_t>(next(), std::numeric_limits<int>::max())};
     std::size_t row = tape_.steps.size() - 1;
     if (rest_.starts_with("of ")) {
       next();
@@ -286,7 +287,8 @@ class Reader {
       } else {
         given.whose = Act::Whose::NumberedStep;
         given.step = number_in<std::uint32_t>(of, kMostSteps);
-        if (given.step >= row) throw BadInput("step " + std::to_string(given.step) + " is not over");
+        if (given.step >= row)
+          throw BadInput("step " + std::to_string(given.step) + " is not over");
         if (tape_.repeats) throw BadInput("what repeats frees no block of a numbered step");
         row = given.step;
       }

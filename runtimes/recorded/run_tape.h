@@ -40,8 +40,8 @@ struct Act {
   DriverCode code{};    ///< Load
   Whose whose{};        ///< Drop, Free
   std::uint8_t stream = 0;
-  std::uint32_t when = 0;  ///< which of the tape's conditions, from 1; 0: always
-  std::uint32_t step = 0;  ///< NumberedStep
+  std::uint32_t when = 0;   ///< which of the tape's conditions, from 1; 0: always
+  std::uint32_t step = 0;   ///< NumberedStep
   std::uint32_t block = 0;  ///< which of its step's allocations
   std::uint32_t size = 0;   ///< Allocate: which of the tape's sizes
   std::uint64_t bytes = 0;  ///< Load
@@ -72,9 +72,9 @@ struct Condition {
 
 struct RunTape {
   std::string command;
-  std::string made;       ///< "torch 2.11.0+cu130, transformers 5.17.0"
-  std::string gpu;        ///< that it was recorded on, as fit calls it; empty: it has no name
-  int sm = 0;             ///< of that card, 10 · major + minor
+  std::string made;  ///< "torch 2.11.0+cu130, transformers 5.17.0"
+  std::string gpu;   ///< that it was recorded on, as fit calls it; empty: it has no name
+  int sm = 0;        ///< of that card, 10 · major + minor
   std::vector<Varied> varied;
   bool bounded = false;  ///< it did not hold at the sizes it was checked at
   std::vector<Size> sizes;

@@ -50,8 +50,7 @@ Sizes sizes_at(const RunTape& tape, const std::vector<std::int64_t>& values) {
     const auto& [expression, line] = tape.sizes[i];
     const std::int64_t bytes = asked[i] ? value_of(expression, line, symbols) : 1;
     if (bytes < 1 || bytes > kMostBytes) {
-      throw BadInput(in_line(line) + "asks for " + std::to_string(bytes) +
-                     " bytes at these sizes");
+      throw BadInput(in_line(line) + "asks for " + std::to_string(bytes) + " bytes at these sizes");
     }
     sizes.bytes.push_back(static_cast<std::uint64_t>(bytes));
   }
@@ -88,10 +87,9 @@ std::string ranges(const RunTape& tape) {
 Adjustment smaller(const Varied& varied, std::int64_t now) {
   Adjustment adjustment{.parts = {varied.name}, .choices = {}, .of_sizes = true};
   for (std::int64_t size = now / 2; size >= 1; size /= 2) {
-    adjustment.choices.push_back(
-        {.label = varied.name + " " + std::to_string(size),
-         .flags = {{varied.name, std::to_string(size)}},
-         .keeps = static_cast<double>(size) / static_cast<double>(now)});
+    adjustment.choices.push_back({.label = varied.name + " " + std::to_string(size),
+                                  .flags = {{varied.name, std::to_string(size)}},
+                                  .keeps = static_cast<double>(size) / static_cast<double>(now)});
   }
   return adjustment;
 }
@@ -99,7 +97,9 @@ Adjustment smaller(const Varied& varied, std::int64_t now) {
 }  // namespace
 
 TapedRun::TapedRun(std::shared_ptr<const RunTape> tape, std::vector<std::int64_t> values)
-    : tape_(std::move(tape)), values_(std::move(values)), sizes_(sizes_at(*tape_, values_)),
+    : tape_(std::move(tape)),
+      values_(std::move(values)),
+      sizes_(sizes_at(*tape_, values_)),
       doubtful_(doubts_at(*tape_, values_)) {}
 
 std::optional<std::size_t> TapedRun::place_of(const SearchAxis& axis) const {
@@ -114,8 +114,7 @@ std::int64_t TapedRun::size(const SearchAxis& axis) const {
   return place ? values_[*place] : 1;
 }
 
-std::shared_ptr<const Workload> TapedRun::resized(const SearchAxis& axis,
-                                                  std::int64_t size) const {
+std::shared_ptr<const Workload> TapedRun::resized(const SearchAxis& axis, std::int64_t size) const {
   const auto place = place_of(axis);
   if (!place) {
     throw BadInput("max-" + std::string(axis.name) + ": " + tape_->command +

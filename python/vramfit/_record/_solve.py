@@ -14,6 +14,7 @@ Values = tuple[int, ...]
 _HIGHEST = 3  # of a term's degree: batch * seq * seq
 _OF_ONE = 2  # the same, of one name
 _MOST_TERMS = 3
+_ALIGNED = 32
 _POWERS = tuple(1 << power for power in range(1, 14))
 # What PyTorch and cub are known to cut work into, on one card or another: rows a thread in
 # EmbeddingBackwardKernel.cu; tiles of DeviceRadixSort, UniqueByKey and Scan (as
@@ -129,9 +130,9 @@ def _expressions(
         yield from _sums(list(combinations(terms, count)), points, values)
     spare = len(values) - 1  # what is rounded to is one more unknown
     yield from _with_rounded(terms, points, values, _POWERS, min(2, spare - 1))
+    yield from _bounded(terms, points, values)
     if spare >= _MOST_TERMS + 1:
         yield from _with_rounded(terms, points, values, _KNOWN, _MOST_TERMS)
-    yield from _bounded(terms, points, values)
     if spare >= _MOST_TERMS + 1:
         yield from _with_rounded(terms, points, values, _TILES, _MOST_TERMS)
 
@@ -201,8 +202,10 @@ def _with_rounded(
             multiples += [each for each in terms[1:] if not {*each.names} & {*term.names}]
         for times in multiples:
             rounded = Rounded(term, unit, down, times=times)
-            selections = [(), (ONE,), (ONE, term)]
-            for said in _sums([(rounded, *selections[count - 1])], points, values):
+            # What is aligned to 256 bytes is, of 8 bytes each, rounded to 32.
+            selections = [[()], [(ONE,)], [(ONE, term), (ONE, Rounded(term, _ALIGNED))]]
+            found = [(rounded, *more) for more in selections[count - 1]]
+            for said in _sums(found, points, values):
                 if all(factor > 0 or part == ONE for factor, part in said.parts):
                     yield said
 
@@ -214,7 +217,8 @@ def _bounded(
     for is_most in (True, False):
         bound = max(values) if is_most else min(values)
         free = [at for at, value in enumerate(values) if value != bound]
-        if len(free) < 2 or len(values) - len(free) < 2:
+        # Where one point alone shows the bound, many are to show the rest.
+        if len(free) < (2 if len(values) - len(free) > 1 else 4):
             continue
         for unit, term, is_down in product((1, *_POWERS), terms[1:], (False, True)):
             once = Rounded(term, unit, is_down).at(points[free[0]])

@@ -110,15 +110,14 @@ class _Reader:
         line = self._lines[number]
         act = Act(
             "alloc", self._stage[1], (step, place), size, stream, _WHAT.get(what, what), line,
-            ("alloc", stream, line),
+            ("alloc", stream, what, line),
         )  # fmt: skip
         self._made.append(act)
         self._add(act)
 
     def _gone(self, kind: str, number: int) -> None:
         of = self._made[number]
-        key = (kind, of.block[0], of.line)
-        self._add(Act(kind, self._stage[1], of.block, line=of.line, key=key))
+        self._add(Act(kind, self._stage[1], of.block, line=of.line))
 
 
 def taken(kept: Json) -> Taken:
@@ -127,7 +126,20 @@ def taken(kept: Json) -> Taken:
     reader = _Reader(kept)
     for stage in kept["stages"]:
         reader.stage(stage["step"], stage["stage"], stage["acts"], stage["loaded"])
+    for step in reader.steps:
+        _sort_frees(step.acts)
     return Taken(reader.steps, [tuple(load) for load in kept["loads"]])
+
+
+def _sort_frees(acts: list[Act]) -> None:
+    """Of blocks that go one right after the other any order leaves the same. Autocast's copies go
+    in that of a hash of addresses."""
+    begin = 0
+    for at in range(len(acts) + 1):
+        if at < len(acts) and acts[at].kind == "free":
+            continue
+        acts[begin:at] = sorted(acts[begin:at], key=lambda act: act.block)
+        begin = at + 1
 
 
 def _refuse_settings(kept: Json) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vramfit._record._merge import Merged, PartError, merged
 from vramfit._record._solve import Point, Said, Solver, Term
 from vramfit._record._steps import Act, Block, Step, Taken
 from vramfit._record._thresholds import Condition, condition
+
+
+_GONE = ("free", "drop")
 
 
 @dataclass(slots=True)
@@ -67,17 +70,15 @@ class _Maker:
 
     def step(self, steps: Sequence[Step], number: int) -> list[Statement]:
         try:
-            acts = merged([step.acts for step in steps])
+            self._meet([step.acts for step in steps], number)
+            known = [[self._known(run, act) for act in step.acts] for run, step in enumerate(steps)]
+            acts = merged(known)
         except PartError as error:
             raise PartError(f"step {number} is not the same at all sizes: {error}") from None
         statements: list[Statement] = []
         counts = [0] * len(steps)
         places: list[dict[int, int]] = [{} for _ in steps]
-        made = 0
         for each in acts:
-            if each.any.kind == "alloc":
-                self._meet(each, (number, made))
-                made += 1
             statements.append(self._statement(each, number))
             for run in each.acts:
                 places[run][counts[run]] = len(statements) - 1
@@ -85,10 +86,21 @@ class _Maker:
         self.places.append(places)
         return statements
 
-    def _meet(self, each: Merged, block: Block) -> None:
-        for run, act in each.acts.items():
-            self._blocks[run][act.block] = block
-        self._of[block] = {*each.acts}
+    def _meet(self, runs: list[list[Act]], number: int) -> None:
+        """The step's blocks, by what is asked for alone."""
+        asked = [[act for act in acts if act.kind not in _GONE] for acts in runs]
+        made = [each for each in merged(asked) if each.any.kind == "alloc"]
+        for place, each in enumerate(made):
+            block = number, place
+            for run, act in each.acts.items():
+                self._blocks[run][act.block] = block
+            self._of[block] = {*each.acts}
+
+    def _known(self, run: int, act: Act) -> Act:
+        """By the tape's block that it is of."""
+        if act.kind != "alloc" and act.kind not in _GONE:
+            return act
+        return replace(act, key=(act.kind, *self._blocks[run][act.block]))
 
     def _statement(self, each: Merged, number: int) -> Statement:
         act, here = each.any, {*each.acts}
@@ -102,10 +114,8 @@ class _Maker:
             statement = Statement("alloc", words, self._blocks[run][act.block])
             statement.size = self._size(each, number)
         else:
-            blocks = {self._blocks[run][each.acts[run].block] for run in here}
-            if len(blocks) > 1:
-                raise PartError(f"blocks go in another order {_where(act, number)}")
-            block = blocks.pop()
+            run = next(iter(each.acts))
+            block = self._blocks[run][act.block]
             statement = Statement(act.kind, _reference(block, number), block)
             if self._of[block] == here:
                 return statement  # what there is not, is not freed

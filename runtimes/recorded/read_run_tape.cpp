@@ -139,8 +139,8 @@ class Reader {
     } else if (word == "checked") {
       point(false);
     } else if (word == "bounded") {
-      tape_.bounded = true;
-      rest_ = {};  // why, for people
+      tape_.bounded = printable(std::exchange(rest_, {}));
+      if (tape_.bounded.empty()) throw BadInput("does not say where it did not hold");
     } else {
       throw BadInput(shown(word) + " is no statement");
     }

@@ -76,7 +76,7 @@ struct RunTape {
   std::string gpu;   ///< that it was recorded on, as fit calls it; empty: it has no name
   int sm = 0;        ///< of that card, 10 · major + minor
   std::vector<Varied> varied;
-  bool bounded = false;  ///< it did not hold at the sizes it was checked at
+  std::string bounded;  ///< where it was checked and did not hold; empty: nowhere
   std::vector<Size> sizes;
   std::vector<Condition> conditions;
   std::vector<Step> steps;

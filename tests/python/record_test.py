@@ -145,7 +145,7 @@ def test_an_order_that_chance_makes_is_none():
             {"step": 0, "stage": "load", "loaded": 1,
              "acts": [["s"], ["a", 8, 0], ["a", 8, 0], ["d", 1], ["f", 1], ["d", 0], ["f", 0]]}
         ],
-        "what": [["inputs", 0], ["logits", 0]], "lines": ["train.py:1"], "pools": 0,
+        "what": [["inputs", 0, "op", 0], ["logits", 0, "op", 1]], "lines": ["train.py:1"], "pools": 0,
         "loads": [["other", 5, 0]], "settings": {},
     }  # fmt: skip
     acts = taken(kept).steps[0].acts

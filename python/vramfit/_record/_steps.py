@@ -57,12 +57,28 @@ class _Reader:
     def __init__(self, kept: Json) -> None:
         self._what, self._lines = kept["what"], kept["lines"]
         self._made: list[Act] = []
+        self._fates: dict[int, tuple[Any, ...]] = {}
         self._counts: dict[int, int] = {}
         self._segments = 0
         self._loaded = (0, 0)
         self._stage: tuple[int, str] = (0, "")
         self._emptied = False
         self.steps: list[Step] = []
+
+    def look_ahead(self, stages: list[Json]) -> None:
+        """Of each block when it goes: within the call of the op that asked for it, or in which
+        stage, how many steps later. Optional ones are told from others by that."""
+        made: list[tuple[int, int]] = []  # of each the step, and the op's call
+        for stage in stages:
+            for act in stage["acts"]:
+                if act[0] == ALLOCATE:
+                    made.append((stage["step"], self._what[len(made)][3]))
+                elif act[0] == LET_GO:
+                    step, call = made[act[1]]
+                    if made[-1][1] == call:
+                        self._fates[act[1]] = ("within",)
+                    else:
+                        self._fates[act[1]] = (stage["stage"], stage["step"] - step)
 
     def stage(self, number: int, stage: str, acts: list[list[Any]], loaded: int) -> None:
         if stage not in STAGES:
@@ -104,13 +120,13 @@ class _Reader:
 
     def _allocation(self, size: int, stream: int) -> None:
         step = len(self.steps) - 1
-        what, number = self._what[len(self._made)]
+        what, number, op, _ = self._what[len(self._made)]
         place = self._counts.get(step, 0)
         self._counts[step] = place + 1
         line = self._lines[number]
         act = Act(
             "alloc", self._stage[1], (step, place), size, stream, _WHAT.get(what, what), line,
-            ("alloc", stream, what, line),
+            ("alloc", stream, line, op, *self._fates.get(len(self._made), ("never",))),
         )  # fmt: skip
         self._made.append(act)
         self._add(act)
@@ -124,6 +140,7 @@ def taken(kept: Json) -> Taken:
     """Of what standin/_acts.py wrote down. Raises BadInput where that is no tape's."""
     _refuse_settings(kept)
     reader = _Reader(kept)
+    reader.look_ahead(kept["stages"])
     for stage in kept["stages"]:
         reader.stage(stage["step"], stage["stage"], stage["acts"], stage["loaded"])
     for step in reader.steps:

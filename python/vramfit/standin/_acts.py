@@ -83,11 +83,15 @@ class Acts:
         from vramfit.standin._components import component
 
         lines: dict[str, int] = {}
+        calls: dict[tuple[int, bool], int] = {}
         what = []
         for block in self._blocks:
             where, script = block.lines()
             line = " from ".join(filter(None, dict.fromkeys((told(where), told(script)))))
-            what.append([component(block), lines.setdefault(line, len(lines))])
+            origin = block.origin
+            call = calls.setdefault((id(origin), block.of_backward), len(calls))
+            op = f"{origin.op}{' backward' * block.of_backward}" if origin is not None else ""
+            what.append([component(block), lines.setdefault(line, len(lines)), op, call])
         snapshot = torch.cuda.memory._snapshot()
         pools = {tuple(each.get("segment_pool_id", (0, 0))) for each in snapshot["segments"]}
         kept = {

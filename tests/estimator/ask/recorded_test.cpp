@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// 1 GB of parameters, and of activations 256 KiB a token.
+// 1 GiB of parameters, and of activations 256 KiB a token.
 const std::string kTape = R"(vramfit run-tape 1
 made torch 2.11.0
 command python train.py --batch {batch} --seq {seq} --width {width}
@@ -23,7 +23,7 @@ at 5 256 8
 checked 7 320 8
 step 0
 stage load
-alloc 125000000*width parameters
+alloc 134217728*width parameters
 step 1
 stage forward
 alloc 262144*batch*seq activations
@@ -52,7 +52,7 @@ TEST(Recorded, IsAskedAboutAtASize) {
   EXPECT_EQ(answer.at("components").at("activations"), std::uint64_t{262144} * 8 * 1024);
   EXPECT_EQ(answer.at("peak"), Json({{"stage", "forward"}, {"step", 1}}));
   EXPECT_EQ(told({"--at", "width=16", "--gpu", "rtx4090"}).at("components").at("parameters"),
-            std::uint64_t{2'000'000'000});
+            std::uint64_t{1} << 31);
 }
 
 TEST(Recorded, TheLargestIsSearchedFor) {
@@ -102,8 +102,10 @@ TEST(Recorded, WhatWasNotVariedCannotBeAskedFor) {
 
 TEST(Recorded, ATapeThatDidNotHoldSaysForWhatItDoes) {
   std::string bounded = kTape;
-  bounded.replace(bounded.find("checked 7 320 8"), 15, "bounded at 7: another kernel");
-  EXPECT_EQ(told({"--batch", "5", "--gpu", "h200"}, bounded).at("verdict"), "FITS");
+  bounded.replace(bounded.find("checked 7 320 8"), 15, "bounded at batch 7: another kernel");
+  const Json answer = told({"--batch", "5", "--gpu", "h200"}, bounded);
+  EXPECT_EQ(answer.at("verdict"), "FITS");
+  EXPECT_NE(answer.at("notes").dump().find("did not hold at batch 7"), std::string::npos);
   expect_bad_input(
       [&] {
         told({"--batch", "6", "--gpu", "h200"}, bounded);

@@ -1,4 +1,4 @@
-"""`vramfit record`: what sizes are made of, how runs are laid one on the other, its command line."""
+"""`vramfit record`: what sizes are made of, how runs are laid on each other, its command line."""
 
 import os
 import subprocess
@@ -7,11 +7,12 @@ import sys
 import pytest
 from installed import PACKAGE
 from vramfit import _core
+from vramfit._record._check import checked
 from vramfit._record._merge import PartError, merged
 from vramfit._record._options import at, parse, rounds
 from vramfit._record._solve import Solver
 from vramfit._record._steps import Act, Step, Taken, taken
-from vramfit._record._tape import checked, made
+from vramfit._record._tape import made
 from vramfit._record._thresholds import condition
 
 # One of each, then crossed.
@@ -66,7 +67,7 @@ def test_what_a_text_says_is_what_it_is():
         solver = Solver(POINTS[:count])
         said = solver.say({i: size(**_short(point)) for i, point in enumerate(POINTS[:count])})
         for point in FAR:
-            assert eval(said.text.replace("/", "//"), {}, point) == said.at(point)  # noqa: S307
+            assert eval(said.text.replace("/", "//"), {}, point) == said.at(point)
 
 
 def test_sizes_of_chance_have_no_expression():
@@ -145,8 +146,8 @@ def test_an_order_that_chance_makes_is_none():
             {"step": 0, "stage": "load", "loaded": 1,
              "acts": [["s"], ["a", 8, 0], ["a", 8, 0], ["d", 1], ["f", 1], ["d", 0], ["f", 0]]}
         ],
-        "what": [["inputs", 0, "op", 0], ["logits", 0, "op", 1]], "lines": ["train.py:1"], "pools": 0,
-        "loads": [["other", 5, 0]], "settings": {},
+        "what": [["inputs", 0, "op", 0], ["logits", 0, "op", 1]], "lines": ["train.py:1"],
+        "pools": 0, "loads": [["other", 5, 0]], "settings": {},
     }  # fmt: skip
     acts = taken(kept).steps[0].acts
     assert [(act.kind, act.block) for act in acts[3:]] == [("free", (0, 0)), ("free", (0, 1))]

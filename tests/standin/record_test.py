@@ -1,4 +1,4 @@
-"""`vramfit record`: what a tape says at sizes that it is not made from is what `vramfit run` says."""
+"""`vramfit record`: what a tape says at a size that it is not made from is `vramfit run`'s."""
 
 import json
 import os

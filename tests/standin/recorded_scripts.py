@@ -25,7 +25,7 @@ def mlp(batch: int, seq: int) -> None:
 
 
 def _gpt(dtype: torch.dtype = torch.float32, **switches: object) -> torch.nn.Module:
-    from transformers import GPT2Config, GPT2LMHeadModel
+    from transformers import GPT2Config, GPT2LMHeadModel  # noqa: PLC0415  as scripts do
 
     config = GPT2Config(
         n_layer=2, n_embd=128, n_head=4, n_positions=1024, vocab_size=VOCABULARY, **switches
@@ -34,7 +34,7 @@ def _gpt(dtype: torch.dtype = torch.float32, **switches: object) -> torch.nn.Mod
 
 
 def _llama(dtype: torch.dtype = torch.float32) -> torch.nn.Module:
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaConfig, LlamaForCausalLM  # noqa: PLC0415  as scripts do
 
     config = LlamaConfig(
         num_hidden_layers=2, hidden_size=128, num_attention_heads=4, num_key_value_heads=2,
@@ -66,7 +66,7 @@ def gpt(batch: int, seq: int) -> None:
 
 def lora(batch: int, seq: int) -> None:
     """PEFT's adapters of a llama."""
-    from peft import LoraConfig, get_peft_model
+    from peft import LoraConfig, get_peft_model  # noqa: PLC0415  as scripts do
 
     adapted = LoraConfig(r=8, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
     _train(get_peft_model(_llama(torch.bfloat16), adapted), batch, seq)
@@ -101,7 +101,7 @@ def accumulated(batch: int, seq: int) -> None:
 
 def trainer(batch: int, seq: int) -> None:
     """transformers' own loop."""
-    from transformers import Trainer, TrainingArguments
+    from transformers import Trainer, TrainingArguments  # noqa: PLC0415  as scripts do
 
     row = {"input_ids": torch.arange(seq), "labels": torch.arange(seq)}
     arguments = TrainingArguments(

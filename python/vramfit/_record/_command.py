@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from vramfit import _core
 from vramfit._bad_input import bad_input
 from vramfit._dry_run import _child
 from vramfit._record import _options, _runs, _tape
+from vramfit._record._check import checked
 from vramfit._record._options import Asked
 from vramfit._record._solve import Point
 from vramfit._record._steps import Taken
@@ -45,8 +47,9 @@ def _record(asked: Asked) -> int:
     if asked.check is not None:
         command = _options.at(asked.command, asked.check)
         run, _ = _runs.run(options, facts, command, f"{at_text(asked.check)}, to check")
-        why = _tape.checked(tape, run, asked.check)
-    file.write_text(_text(asked, points, facts, versions, tape, why), encoding="utf-8")
+        why = checked(tape, run, asked.check)
+    lines = [*_head(asked, points, facts, versions), *_found(asked.check, why), *_body(tape)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return _told(asked, tape, why)
 
 
@@ -87,13 +90,11 @@ def _told(asked: Asked, tape: Tape, why: str | None) -> int:
         for name in asked.points[0]
         if (each := [point[name] for point in asked.points])
     )
-    print(f"it holds for {ranges} alone: at {at_text(asked.check)} there are {why}")
+    print(f"it holds for {ranges}, and not at {at_text(asked.check)}: {why}")
     return BOUNDED
 
 
-def _text(
-    asked: Asked, points: list[Point], facts: Json, versions: Json, tape: Tape, why: str | None
-) -> str:
+def _head(asked: Asked, points: list[Point], facts: Json, versions: Json) -> list[str]:
     lines = [
         _FIRST_LINE,
         "made " + ", ".join(f"{name} {version}" for name, version in versions.items()),
@@ -103,16 +104,22 @@ def _text(
     if asked.points[0]:
         lines.append("vary " + " ".join(asked.points[0]))
         lines += ["at " + " ".join(map(str, point.values())) for point in points]
-    if asked.check is not None:
-        if why is None:
-            lines.append("checked " + " ".join(map(str, asked.check.values())))
-        else:
-            lines.append(_one_line(f"bounded at {at_text(asked.check)}: {why}"))
+    return lines
+
+
+def _found(check: Point | None, why: str | None) -> list[str]:
+    if check is None:
+        return []
+    if why is not None:
+        return [_one_line(f"bounded at {at_text(check)}: {why}")]
+    return ["checked " + " ".join(map(str, check.values()))]
+
+
+def _body(tape: Tape) -> Iterator[str]:
     for number, step in enumerate(tape.steps):
         last = number == len(tape.steps) - 1
-        lines.append(f"step {number}" + (" repeats" if last and tape.repeats else ""))
-        lines += [each.text() for each in step]
-    return "\n".join(lines) + "\n"
+        yield f"step {number}" + (" repeats" if last and tape.repeats else "")
+        yield from (each.text() for each in step)
 
 
 def _one_line(text: str) -> str:

@@ -140,7 +140,9 @@ def _check(text: str | None, points: list[Point]) -> Point | None:
         return {name: _further(sorted({point[name] for point in points})) for name in names}
     given = _named("--check", [text])
     if [*given] != [*names] or any(len(numbers) != 1 for numbers in given.values()):
-        raise bad_input(f"record: --check: one size of each of {' and '.join(names)}, in that order")
+        raise bad_input(
+            f"record: --check: one size of each of {' and '.join(names)}, in that order"
+        )
     point = {name: numbers[0] for name, numbers in given.items()}
     if point in points:
         raise bad_input("record: --check: another size than those it is made from")

@@ -53,7 +53,9 @@ class Rounded:
     def text(self) -> str:
         text = self.term.text
         if self.unit > 1:
-            text = f"({text}/{self.unit})" if self.down else f"(({text}+{self.unit - 1})/{self.unit})"
+            text = (
+                f"({text}/{self.unit})" if self.down else f"(({text}+{self.unit - 1})/{self.unit})"
+            )
         if self.most is not None:
             text = f"min({text},{self.most})"
         if self.least is not None:
@@ -120,9 +122,7 @@ def _monomials(names: Sequence[str]) -> Iterator[Term]:
             yield Term(tuple(name for name, power in parts for _ in range(power)))
 
 
-def _expressions(
-    terms: Sequence[Term], points: Sequence[Point], values: Values
-) -> Iterator[Said]:
+def _expressions(terms: Sequence[Term], points: Sequence[Point], values: Values) -> Iterator[Said]:
     if len(set(values)) == 1:
         yield Said(((values[0], ONE),))
     # As many points as there are unknowns, and one that they must be right at, too.
@@ -203,16 +203,15 @@ def _with_rounded(
         for times in multiples:
             rounded = Rounded(term, unit, down, times=times)
             # What is aligned to 256 bytes is, of 8 bytes each, rounded to 32.
-            selections = [[()], [(ONE,)], [(ONE, term), (ONE, Rounded(term, _ALIGNED))]]
-            found = [(rounded, *more) for more in selections[count - 1]]
+            aligned: Term | Rounded = Rounded(term, _ALIGNED)
+            others = ((), (ONE,), (ONE, term), (ONE, aligned))
+            found = [(rounded, *more) for more in others if len(more) == count - 1]
             for said in _sums(found, points, values):
                 if all(factor > 0 or part == ONE for factor, part in said.parts):
                     yield said
 
 
-def _bounded(
-    terms: Sequence[Term], points: Sequence[Point], values: Values
-) -> Iterator[Said]:
+def _bounded(terms: Sequence[Term], points: Sequence[Point], values: Values) -> Iterator[Said]:
     """A term, rounded, up to a number or from one on."""
     for is_most in (True, False):
         bound = max(values) if is_most else min(values)
@@ -225,7 +224,8 @@ def _bounded(
             factor, rest = divmod(values[free[0]], once) if once else (0, 0)
             if rest or not factor or bound % factor:
                 continue
-            ends = {"most" if is_most else "least": bound // factor}
-            said = Said(((factor, Rounded(term, unit, is_down, **ends)),))
+            end = bound // factor
+            most, least = (end, None) if is_most else (None, end)
+            said = Said(((factor, Rounded(term, unit, is_down, most, least)),))
             if all(said.at(point) == value for point, value in zip(points, values, strict=True)):
                 yield said

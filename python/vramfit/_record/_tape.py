@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vramfit._record._merge import Merged, PartError, merged
-from vramfit._record._solve import Point, Said, Solver, Term
+from vramfit._record._solve import Point, Said, Solver
 from vramfit._record._steps import Act, Block, Step, Taken
 from vramfit._record._thresholds import Condition, condition
-
 
 _GONE = ("free", "drop")
 
@@ -66,7 +65,9 @@ class _Maker:
         # Of each run, where each of a step's acts is among its statements.
         self.places: list[list[dict[int, int]]] = []
         names = tuple(points[0])
-        self._first = sorted(solver.terms[1:], key=lambda term: (term.names != names, len(term.names)))
+        self._first = sorted(
+            solver.terms[1:], key=lambda term: (term.names != names, len(term.names))
+        )
 
     def step(self, steps: Sequence[Step], number: int) -> list[Statement]:
         try:
@@ -123,7 +124,7 @@ class _Maker:
             met = [run in here for run in range(len(self._points))]
             statement.when = condition(self._first, self._points, met)
             if statement.when is None:
-                raise PartError(f"of no size hangs what is asked for {_where(act, number)}")
+                raise PartError(f"of no size hangs what is asked for {where(act, number)}")
         return statement
 
     def _size(self, each: Merged, number: int) -> Said:
@@ -134,7 +135,7 @@ class _Maker:
             at = "; ".join(
                 f"{size} at {at_text(self._points[run])}" for run, size in values.items()
             )
-            raise PartError(f"no expression has these bytes {_where(each.any, number)}: {at}")
+            raise PartError(f"no expression has these bytes {where(each.any, number)}: {at}")
         return said
 
 
@@ -147,62 +148,13 @@ def _reference(block: Block, number: int) -> str:
     return f"{place} of {step}"
 
 
-def _where(act: Act, number: int) -> str:
+def where(act: Act, number: int) -> str:
     moment = "while loading" if number == 0 else f"in {act.stage} of step {number}"
     return f"{moment}, near {act.line}" if act.line else moment
 
 
 def at_text(point: Point) -> str:
     return " ".join(f"{name} {value}" for name, value in point.items())
-
-
-def checked(tape: Tape, run: Taken, point: Point) -> str | None:
-    """Where a run at another point is not what the tape says; None: nowhere."""
-    blocks: dict[Block, Block] = {}  # of the run, by the tape's
-    for number, step in enumerate(run.steps):
-        own = min(number, len(tape.steps) - 1)
-        if own < number and not tape.repeats:
-            return None
-        why = _checked(tape.steps[own], own, step, number, point, blocks)
-        if why is not None:
-            return why
-    return None
-
-
-def _checked(
-    statements: list[Statement],
-    own: int,
-    step: Step,
-    number: int,
-    point: Point,
-    blocks: dict[Block, Block],
-) -> str | None:
-    """`own`: the step that the statements' blocks are numbered by."""
-    acts = iter(step.acts)
-    for each in statements:
-        if each.kind == "load" or (each.when is not None and not each.when.holds(point)):
-            continue
-        of_tape = (each.block[0] - own + number, each.block[1])
-        if each.words.endswith(" of 0"):
-            of_tape = each.block
-        if each.kind in ("free", "drop") and of_tape not in blocks:
-            continue
-        act = next(acts, None)
-        if act is None:
-            return f"fewer acts in step {number}"
-        if act.kind != each.kind or (act.kind == "stage" and act.stage != each.words):
-            return f"another act, {act.kind} for {each.text()}, {_where(act, number)}"
-        if each.size is not None:
-            blocks[of_tape] = act.block
-            if each.size.at(point) != act.bytes:
-                return (
-                    f"{act.bytes} bytes where {each.size.text} is {each.size.at(point)}, "
-                    f"{_where(act, number)}"
-                )
-        elif act.kind in ("free", "drop") and blocks[of_tape] != act.block:
-            return f"another order of what is freed, {_where(act, number)}"
-    act = next(acts, None)
-    return None if act is None else f"further acts, {_where(act, number)}"
 
 
 def _add_loads(
@@ -221,7 +173,7 @@ def _add_loads(
         if common:
             step, place = max(common)
             found.append((step, place, Statement("load", f"{code} {size}")))
-    for step, place, statement in reversed(sorted(found, key=lambda each: each[:2])):
+    for step, place, statement in sorted(found, key=lambda each: each[:2], reverse=True):
         steps[step].insert(place, statement)
 
 
@@ -237,6 +189,3 @@ def _before(
             if before == segments and at > 0 and begun <= load < ended:
                 yield number, places[number][of][at]
             before = after
-
-
-__all__ = ["PartError", "Statement", "Tape", "Term", "at_text", "checked", "made"]

@@ -43,8 +43,8 @@ _CALLED = {
 
 
 class Acts:
-    """Of the first GPU. `read` has the history read up to now; `loads` tells what came to lie on the
-    card beside what is allocated, and after how many segments."""
+    """Of the first GPU. `read` has the history read up to now; `loads` tells what came to lie on
+    the card beside what is allocated, and after how many segments."""
 
     def __init__(self, read: Callable[[], None], loads: Callable[[], list[list[Any]]]) -> None:
         self._acts: list[list[Any]] = []  # of the stage that is under way

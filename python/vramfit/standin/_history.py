@@ -188,11 +188,14 @@ class History:
                 for block in gpu.live.values():
                     block.outlived_step = True
         peaks = [gpu.end_stage(stage) for _, gpu in sorted(self._gpus.items())]
+        self._leave_out_unmapped()
+        if self._ended is not None:
+            self._ended(step, stage, peaks)
+
+    def _leave_out_unmapped(self) -> None:
         if self._unmapped.has_any:
             for number, gpu in self._gpus.items():
                 gpu.leave_out(self._unmapped.segments(number))
-        if self._ended is not None:
-            self._ended(step, stage, peaks)
 
     def forget(self, *, all_steps: bool) -> None:
         """This step failed, and is tried otherwise; `all_steps`: those before it, too."""

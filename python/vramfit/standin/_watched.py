@@ -48,16 +48,22 @@ class Watched:
         write: Callable[[], None] = lambda: None,
     ) -> None:
         """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
-        history is kept; `longest`; `acts`, whether all is kept that is asked of its allocator; `beside`, whether the peaks of all stages are compared.
-        `name_ops` has ops run in their names from then on. `enough` is told how the run comes to
-        its end, should it. `write` writes down what it took so far, where somebody reads it."""
+        history is kept; `longest`; `acts`, whether all is kept that is asked of the allocator;
+        `beside`, whether the peaks of all stages are compared. `name_ops` has ops run in their
+        names from then on. `enough` is told how the run comes to its end, should it. `write` writes
+        down what it took so far, where somebody reads it."""
         self._card, self._name_ops = card, name_ops
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
         self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
         ended = self._stage_ended if settings["beside"] else None
         unmapped = Unmapped()
-        self._history = History(unmapped, whole=self._records, loads=self._loads if settings["acts"] else None, ended=ended)
+        self._history = History(
+            unmapped,
+            whole=self._records,
+            loads=self._loads if settings["acts"] else None,
+            ended=ended,
+        )
         self._steps = Steps(Books(card, unmapped), self._history, settings["steps"], enough)
         self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
         self._vllm = Vllm(self._steps, write)

@@ -1,4 +1,4 @@
-"""The command `vramfit`: what the program `fit` does, `vramfit check`, `run`, `record` and `model`."""
+"""The command `vramfit`: what `fit` does, `vramfit check`, `run`, `record` and `model`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def tape(tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("recorded") / "mlp.tape"
     made = vramfit(
         "record", "-o", file, "--vary", "batch=101,140,205", "--vary", "seq=96,200,333",
-        "--", EXACT, SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
+        "--check", "batch=150,seq=160", "--", EXACT, SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
     assert "which it is not made from: equal" in made.stdout
@@ -54,10 +54,10 @@ def levels(answer: dict) -> dict:
 def test_a_tape_says_what_the_script_takes(tape):
     run = vramfit(
         "run", "--gpu", "h200", "--json", "-", "--steps", 3,
-        "--", EXACT, SCRIPT, "mlp", "--batch", 150, "--seq", 260,
+        "--", EXACT, SCRIPT, "mlp", "--batch", 180, "--seq", 300,
     )  # fmt: skip
     taken = json.loads(run.stdout)
-    asked = [program("fit"), "--tape", tape, "--batch", "150", "--seq", "260", "--json"]
+    asked = [program("fit"), "--tape", tape, "--batch", "180", "--seq", "300", "--json"]
     said = json.loads(
         subprocess.run([*asked, "--gpu", "h200"], capture_output=True, check=True).stdout
     )

@@ -14,10 +14,11 @@ from vramfit._bad_input import bad_input
 from vramfit._dry_run import _child
 from vramfit._record import _options, _runs, _tape
 from vramfit._record._check import checked
+from vramfit._record._merge import PartError
 from vramfit._record._options import Asked
 from vramfit._record._solve import Point
 from vramfit._record._steps import Taken
-from vramfit._record._tape import PartError, Tape, at_text
+from vramfit._record._tape import Tape, at_text
 
 Json = dict[str, Any]
 

@@ -32,7 +32,8 @@ def tape(tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("recorded") / "mlp.tape"
     made = vramfit(
         "record", "-o", file, "--vary", "batch=101,140,205", "--vary", "seq=96,200,333",
-        "--check", "batch=150,seq=160", "--", EXACT, SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
+        "--check", "batch=150,seq=160",
+        "--", EXACT, SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
     assert "which it is not made from: equal" in made.stdout

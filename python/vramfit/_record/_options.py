@@ -137,7 +137,7 @@ def _check(text: str | None, points: list[Point]) -> Point | None:
     if not names:
         return None
     if text is None:
-        return {name: _further(sorted({point[name] for point in points})) for name in names}
+        return beyond(points)
     given = _named("--check", [text])
     if [*given] != [*names] or any(len(numbers) != 1 for numbers in given.values()):
         raise bad_input(
@@ -149,9 +149,10 @@ def _check(text: str | None, points: list[Point]) -> Point | None:
     return point
 
 
-def _further(numbers: list[int]) -> int:
-    """As far beyond the last as that is from the one before."""
-    return 2 * numbers[-1] - numbers[-2]
+def beyond(points: list[Point]) -> Point:
+    """Of each name as far beyond the last as that is from the one before."""
+    numbers = {name: sorted({point[name] for point in points}) for name in points[0]}
+    return {name: 2 * each[-1] - each[-2] for name, each in numbers.items()}
 
 
 def at(command: Sequence[str], point: Point) -> list[str]:

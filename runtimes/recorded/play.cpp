@@ -58,16 +58,16 @@ std::uint64_t bytes_of(const Act& load, const LibrarySizes& sizes) {
 
 class Player {
  public:
-  Player(const RunTape& tape, const Sizes& sizes, const LibrarySizes& libraries,
-         CachingAllocator& allocator, LateAllocator& late, Ledger& ledger)
+  Player(const RunTape& tape, const Sizes& sizes, const Card& card, CachingAllocator& allocator,
+         LateAllocator& late, Ledger& ledger)
       : tape_(tape),
         sizes_(sizes),
-        library_sizes_(libraries),
+        card_(card),
         allocator_(allocator),
         late_(late),
         ledger_(ledger),
         rows_(tape.steps.size() + 2),
-        libraries_(libraries.context) {}
+        libraries_(card.libraries.context) {}
 
   /// Step `number` of the run: one that was recorded, or the last again.
   void play(std::size_t number) {
@@ -110,7 +110,12 @@ class Player {
         break;
       case Act::Kind::Allocate: {
         allocator_.use(static_cast<pytorch::Stream>(act.stream));
-        const std::uint64_t bytes = sizes_.bytes[act.size];
+        std::uint64_t bytes = sizes_.bytes[act.size];
+        if (handles_ > 0 && bytes == card_.recorded_workspace &&
+            act.category == Category::Workspace) {
+          bytes = card_.workspace;
+          --handles_;
+        }
         (*row_)[act.block] = {ledger_.allocate(kName, act.category, bytes), bytes, act.category,
                               Cell::State::Live};
         break;
@@ -125,8 +130,9 @@ class Player {
         ledger_.empty_cache();
         break;
       case Act::Kind::Load:
-        libraries_ += bytes_of(act, library_sizes_);
+        libraries_ += bytes_of(act, card_.libraries);
         ledger_.load(act.code);
+        if (act.code == DriverCode::Blas || act.code == DriverCode::BlasHandle) ++handles_;
         break;
     }
   }
@@ -169,7 +175,7 @@ class Player {
 
   const RunTape& tape_;
   const Sizes& sizes_;
-  const LibrarySizes& library_sizes_;
+  const Card& card_;
   CachingAllocator& allocator_;
   LateAllocator& late_;
   Ledger& ledger_;
@@ -177,14 +183,15 @@ class Player {
   Row* previous_ = nullptr;
   Row* row_ = nullptr;
   bool in_stage_ = false;
+  int handles_ = 0;  ///< of cuBLAS's that have no workspace yet
   std::uint64_t libraries_;
   std::vector<std::uint64_t> beside_;
 };
 
 }  // namespace
 
-RunReport play(const RunTape& tape, const Sizes& sizes, const LibrarySizes& libraries,
-               std::uint64_t capacity, const Extent& extent) {
+RunReport play(const RunTape& tape, const Sizes& sizes, const Card& card, std::uint64_t capacity,
+               const Extent& extent) {
   const bool events = extent.detail.events;
   CachingAllocator allocator(capacity + extent.extra_capacity);
   LateAllocator late(allocator);
@@ -195,7 +202,7 @@ RunReport play(const RunTape& tape, const Sizes& sizes, const LibrarySizes& libr
       segments.push_back({ledger.events().size(), offset, bytes});
     });
   }
-  Player player(tape, sizes, libraries, allocator, late, ledger);
+  Player player(tape, sizes, card, allocator, late, ledger);
   RunReport report = report_on(ledger, [&] {
     const std::size_t recorded = tape.steps.size();
     for (std::size_t step = 0;; ++step) {

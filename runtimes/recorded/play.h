@@ -16,9 +16,15 @@ struct Sizes {
   std::vector<bool> met;             ///< of its conditions, from 1; the first is always
 };
 
+/// What libraries take of the card that is asked about. Bytes.
+struct Card {
+  pytorch::LibrarySizes libraries;
+  std::uint64_t workspace = 0;           ///< of cuBLAS's handles
+  std::uint64_t recorded_workspace = 0;  ///< the same of the card that the tape was recorded on
+};
+
 /// Plays a tape on PyTorch's caching allocator, within `capacity` and the extent's beyond it.
-/// `libraries`: what they take of the card that is asked about.
-RunReport play(const RunTape& tape, const Sizes& sizes, const pytorch::LibrarySizes& libraries,
-               std::uint64_t capacity, const Extent& extent);
+RunReport play(const RunTape& tape, const Sizes& sizes, const Card& card, std::uint64_t capacity,
+               const Extent& extent);
 
 }  // namespace vramfit::recorded

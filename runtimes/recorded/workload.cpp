@@ -6,6 +6,7 @@
 #include "model/errors.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/torch/memory/libraries.h"
+#include "runtimes/pytorch/torch/tensor/cublas_workspace.h"
 
 namespace vramfit::recorded {
 namespace {
@@ -147,8 +148,8 @@ std::vector<std::string> TapedRun::notes_on(const Gpu& gpu) const {
   if (!tape_->bounded.empty()) notes.push_back("the tape did not hold " + tape_->bounded);
   if (gpu.arch.sm != tape_->sm) {
     notes.push_back("recorded on sm_" + std::to_string(tape_->sm) +
-                    ": what PyTorch and its libraries choose by card (attention's kernels, "
-                    "workspaces) is that card's; vramfit record --gpu for this one's");
+                    ": what PyTorch chooses by card (attention's kernels, how sums are cut up) is "
+                    "that card's; vramfit record --gpu for this one's");
   }
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Varied& varied = tape_->varied[i];
@@ -167,14 +168,18 @@ std::vector<std::string> TapedRun::notes_on(const Gpu& gpu) const {
 
 Outcome TapedRun::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                       const Extent& extent) const {
-  const pytorch::LibrarySizes libraries = pytorch::library_sizes(gpu.overhead, {});
+  const auto workspace_on = [](Arch arch) {
+    return static_cast<std::uint64_t>(pytorch::cublas_workspace_bytes(arch));
+  };
+  const Card card{pytorch::library_sizes(gpu.overhead, {}), workspace_on(gpu.arch),
+                  workspace_on({.sm = tape_->sm})};
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  outcome.overhead.context = libraries.context;
-  outcome.report = play(*tape_, sizes_, libraries, capacity, extent);
+  outcome.overhead.context = card.libraries.context;
+  outcome.report = play(*tape_, sizes_, card, capacity, extent);
   if (!outcome.report.stages.empty()) {
     const StageRecord& last = outcome.report.stages.back();
-    outcome.overhead.libraries = last.device_used - last.reserved - libraries.context;
+    outcome.overhead.libraries = last.device_used - last.reserved - card.libraries.context;
   }
   outcome.notes = notes_on(gpu);
   return outcome;

@@ -49,11 +49,9 @@ stage optimizer
 
 RunTape tape_of(const std::string& steps) { return read_run_tape(kHeader + steps); }
 
-Outcome outcome(const std::string& steps, std::int64_t batch, std::int64_t seq,
-                std::uint64_t capacity = kUnlimitedBytes, int count = 4) {
-  const TapedRun run(std::make_shared<const RunTape>(tape_of(steps)), {batch, seq});
+Gpu gpu_of(int sm) {
   Gpu gpu;
-  gpu.arch.sm = 90;
+  gpu.arch.sm = sm;
   gpu.overhead.runtimes = std::make_shared<const std::vector<RuntimeOverhead>>(
       std::vector<RuntimeOverhead>{{"pytorch",
                                     "",
@@ -67,9 +65,15 @@ Outcome outcome(const std::string& steps, std::int64_t batch, std::int64_t seq,
                                      {"collectives", 0},
                                      {"more_communicators", 0},
                                      {"more_collectives", 0}}}});
+  return gpu;
+}
+
+Outcome outcome(const std::string& steps, std::int64_t batch, std::int64_t seq,
+                std::uint64_t capacity = kUnlimitedBytes, int count = 4) {
+  const TapedRun run(std::make_shared<const RunTape>(tape_of(steps)), {batch, seq});
   Extent extent;
   extent.steps = count;
-  return run.run(gpu, capacity, {}, extent);
+  return run.run(gpu_of(90), capacity, {}, extent);
 }
 
 RunReport played(const std::string& steps, std::int64_t batch, std::int64_t seq,
@@ -169,6 +173,23 @@ TEST(RunTape, LibrariesAreTheCardsOwn) {
   EXPECT_EQ(told.overhead.context, 100U);
   EXPECT_EQ(told.overhead.libraries, 7U);  // and not the 8388608 of the card that it was made on
   EXPECT_EQ(told.report.stages.back().device_used, told.report.stages.back().reserved + 107);
+}
+
+TEST(RunTape, CublassWorkspaceIsTheCardsOwn) {
+  const std::string steps = R"(step 0
+stage load
+alloc 33554432 workspace
+load blas 1
+alloc 512 workspace
+alloc 33554432 workspace
+alloc 33554432 workspace
+)";
+  const auto allocated = [&](int sm) {
+    const TapedRun run(std::make_shared<const RunTape>(tape_of(steps)), {2, 128});
+    return run.run(gpu_of(sm), kUnlimitedBytes, {}, {}).report.peak.allocated;
+  };
+  EXPECT_EQ(allocated(90), 3 * 32 * kMiB + 512);
+  EXPECT_EQ(allocated(89), 2 * 32 * kMiB + 512 + 8519680);
 }
 
 TEST(RunTape, RunningOutIsAResult) {

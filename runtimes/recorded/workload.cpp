@@ -84,17 +84,6 @@ std::string ranges(const RunTape& tape) {
   return text;
 }
 
-/// Fewer of them, down to one.
-Adjustment smaller(const Varied& varied, std::int64_t now) {
-  Adjustment adjustment{.parts = {varied.name}, .choices = {}, .of_sizes = true};
-  for (std::int64_t size = now / 2; size >= 1; size /= 2) {
-    adjustment.choices.push_back({.label = varied.name + " " + std::to_string(size),
-                                  .flags = {{varied.name, std::to_string(size)}},
-                                  .keeps = static_cast<double>(size) / static_cast<double>(now)});
-  }
-  return adjustment;
-}
-
 }  // namespace
 
 TapedRun::TapedRun(std::shared_ptr<const RunTape> tape, std::vector<std::int64_t> values)
@@ -187,11 +176,9 @@ Outcome TapedRun::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&
 
 std::vector<Adjustment> TapedRun::adjustments(const ModelConfig&) const {
   std::vector<Adjustment> list;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const Varied& varied = tape_->varied[i];
-    const bool has_flag = varied.name == kBatchAxis.name || varied.name == kSeqAxis.name;
-    if (has_flag && values_[i] > 1) list.push_back(smaller(varied, values_[i]));
-  }
+  if (place_of(kBatchAxis)) list.push_back(batch_adjustment(size(kBatchAxis)));
+  if (place_of(kSeqAxis)) list.push_back(sequence_adjustment(size(kSeqAxis)));
+  std::erase_if(list, [](const Adjustment& one) { return one.choices.empty(); });
   return list;
 }
 

@@ -10,7 +10,7 @@ import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -23,11 +23,10 @@ from vramfit.standin._acts_names import (
     SEGMENT,
     SEGMENT_FREED,
 )
+from vramfit.standin._components import component
 from vramfit.standin._events import before_forward
+from vramfit.standin._history import Block
 from vramfit.standin._lines import told
-
-if TYPE_CHECKING:
-    from vramfit.standin._history import Block
 
 Json = dict[str, Any]
 
@@ -80,8 +79,6 @@ class Acts:
         self._acts = []
 
     def write(self, file: Path) -> None:
-        from vramfit.standin._components import component
-
         lines: dict[str, int] = {}
         calls: dict[tuple[int, bool], int] = {}
         what = []

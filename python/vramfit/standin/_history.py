@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from vramfit.standin._acts import Acts
 from vramfit.standin._collector import resting
 from vramfit.standin._holders import Holders
 from vramfit.standin._lines import Line, innermost
@@ -136,17 +135,27 @@ class _Gpu:
         return max(self._of_all, self._of_step, self._of_stage)
 
 
+class Witness(Protocol):
+    """Told of all that the first GPU's allocator is asked for."""
+
+    def add(self, entries: list[Json], blocks: list[Block], /) -> None:
+        """Entries of the history, and what its allocations are, in order."""
+
+    def turn(self, step: int, stage: str, /) -> None:
+        """This stage is over."""
+
+
 class History:
     """From the script's first use of CUDA on. `whole`: somebody wants PyTorch's snapshot of it.
-    `ended` is told of each stage's end, with what each GPU held at its peak. `loads`: all that was
-    asked for is kept, and what this tells beside it."""
+    `ended` is told of each stage's end, with what each GPU held at its peak. `acts` is told of
+    all that is asked for."""
 
     def __init__(
         self,
         unmapped: Unmapped,
         *,
         whole: bool,
-        loads: Callable[[], list[list[Any]]] | None = None,
+        acts: Witness | None = None,
         ended: Callable[[int, str, list[Peak]], None] | None = None,
     ) -> None:
         self._unmapped, self._ended = unmapped, ended
@@ -155,11 +164,11 @@ class History:
         self._step = 0
         self._gpus: defaultdict[int, _Gpu] = defaultdict(_Gpu)
         self._holders = Holders()
-        self.origins = Origins(self._holders.vocabulary, self._read_on)
+        self.origins = Origins(self._holders.vocabulary, self.read_on)
         self._record: Callable[..., None] = torch._C._cuda_record_memory_history
         torch._C._cuda_record_memory_history = self._recorded_by_script
         self.is_recording = self._is_the_scripts = False
-        self.acts = Acts(self._read_on, loads) if loads is not None else None
+        self.acts = acts
 
     def begin(self) -> None:
         """CUDA is there. What PyTorch keeps no words of nobody can tell apart."""
@@ -176,7 +185,7 @@ class History:
             for gpu in self._gpus.values():
                 gpu.end_step()
         self._step = step
-        self._read_on()
+        self.read_on()
         if self.acts is not None:
             self.acts.turn(step, stage)
         for address, holder in self._holders.held():
@@ -206,7 +215,8 @@ class History:
         """What lived there when most was allocated."""
         return self._gpus[gpu].peak.blocks
 
-    def _read_on(self) -> None:
+    def read_on(self) -> None:
+        """What happened since it was read."""
         with resting():
             self._take()
         self.origins.were_read()

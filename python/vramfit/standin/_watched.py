@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from vramfit.standin._acts import Acts
 from vramfit.standin._books import Books, Card
 from vramfit.standin._compiling import Compiling
 from vramfit.standin._components import holders
@@ -58,10 +59,11 @@ class Watched:
         self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
         ended = self._stage_ended if settings["beside"] else None
         unmapped = Unmapped()
+        self._acts = Acts(self._read_on, self._loads) if settings["acts"] else None
         self._history = History(
             unmapped,
             whole=self._records,
-            loads=self._loads if settings["acts"] else None,
+            acts=self._acts,
             ended=ended,
         )
         self._steps = Steps(Books(card, unmapped), self._history, settings["steps"], enough)
@@ -149,8 +151,11 @@ class Watched:
 
     def write_acts(self, file: Path) -> None:
         """All that was asked of the allocator, where that is kept."""
-        if self._history.acts is not None and self._history.is_recording:
-            self._history.acts.write(file)
+        if self._acts is not None and self._history.is_recording:
+            self._acts.write(file)
+
+    def _read_on(self) -> None:
+        self._history.read_on()
 
     def write_records(self, snapshot: Path, trace_file: Path) -> None:
         """PyTorch's memory snapshot, and the same as a Chrome trace."""

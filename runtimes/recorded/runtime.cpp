@@ -74,7 +74,7 @@ class RecordedRuntime final : public Runtime {
     static const Capabilities can = {
         .no_formulas = "a script's run has no formula; without --tape",
         .as_stored = false,
-        .assumed = {"batch", "seq"},
+        .assumed = {},  // its text says all that it is played at
         .granularity = std::uint64_t{2} << 20,
         .measured_parts = {},
     };

@@ -51,7 +51,7 @@ def _told(file: str, recording: Recording) -> int:
     sizes = len({each.size.text for step in tape.steps for each in step if each.size})
     acts = sum(map(len, tape.steps))
     print(f"{file}: {len(tape.steps) - 1} steps, {acts} acts, {sizes} sizes")
-    if not tape.repeats:
+    if not tape.repeats and len(tape.steps) > 2:
         print("the last two steps are not alike: no further step is played; --steps for more")
     if check is None:
         return MADE

@@ -40,6 +40,7 @@ SIZES = {
     "rounded up to 8 tokens": (9, lambda b, s: 64 * b * _up(s, 8)),
     "rounded down, and more": (9, lambda b, s: 8 * (b * s // 10) + 8000),
     "bounded above": (9, lambda b, s: 4 * min(528, _up(b * s, 16))),
+    "a part of a product": (9, lambda b, s: b * 4 * s // 2),
     "storage of cub's sort": (
         9,
         lambda b, s: 255 + 16384 + 1024 * _up(b * s, 4608) + 512 * _up(b * s, 32) + 256,
@@ -59,6 +60,12 @@ def test_a_size_is_solved_from_few_points_and_right_at_others(name):
 
 def _short(point):
     return {"b": point["batch"], "s": point["seq"]}
+
+
+def test_a_bound_is_none_that_no_point_shows():
+    points = [{"batch": b, "seq": s} for b in (8, 12, 20) for s in (512, 768, 1024)]
+    said = Solver(points).say({i: p["batch"] * p["seq"] // 32 for i, p in enumerate(points)})
+    assert said.at({"batch": 64, "seq": 4096}) == 64 * 4096 // 32
 
 
 def test_what_a_text_says_is_what_it_is():

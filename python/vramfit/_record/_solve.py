@@ -195,8 +195,9 @@ def _with_rounded(
 ) -> Iterator[Said]:
     """A term that is rounded, perhaps times another, and up to `most` unknowns in all."""
     for count, unit, term, down in product(range(1, most + 1), units, terms[1:], (False, True)):
-        if all(term.at(point) % unit == 0 for point in points):
-            continue  # as good as not rounded
+        whole = all(term.at(point) % unit == 0 for point in points)
+        if whole and (count > 1 or down or units is not _POWERS):
+            continue  # as good as not rounded; a part of a term is told by that alone
         multiples = [ONE]
         if units is _POWERS:
             multiples += [each for each in terms[1:] if not {*each.names} & {*term.names}]
@@ -227,5 +228,10 @@ def _bounded(terms: Sequence[Term], points: Sequence[Point], values: Values) -> 
             end = bound // factor
             most, least = (end, None) if is_most else (None, end)
             said = Said(((factor, Rounded(term, unit, is_down, most, least)),))
+            free_of_it = Said(((factor, Rounded(term, unit, is_down)),))
+            if all(
+                free_of_it.at(point) == value for point, value in zip(points, values, strict=True)
+            ):
+                continue
             if all(said.at(point) == value for point, value in zip(points, values, strict=True)):
                 yield said

@@ -8,6 +8,7 @@
 #include "model/errors.h"
 #include "runtimes/article/runtime.h"
 #include "runtimes/llamacpp/runtime.h"
+#include "runtimes/recorded/runtime.h"
 #include "runtimes/vllm/runtime.h"
 #include "runtimes/vramfit/runtime.h"
 
@@ -20,8 +21,9 @@ const pytorch::PyTorchRuntime& current_pytorch() {
 
 const std::vector<const Runtime*>& runtimes() {
   static const std::vector<const Runtime*> list = {
-      &current_pytorch(), &vramfit_runtime(), &article::article_runtime(),
-      &llamacpp::llamacpp_runtime(), &vllm::vllm_runtime()};
+      &current_pytorch(),          &vramfit_runtime(),
+      &article::article_runtime(), &llamacpp::llamacpp_runtime(),
+      &vllm::vllm_runtime(),       &recorded::recorded_runtime()};
   return list;
 }
 

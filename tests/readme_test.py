@@ -8,7 +8,9 @@ import pytest
 from built import ROOT, program
 
 EXAMPLE = re.compile(
-    r"^    \$ vramfit (?!run )(?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
+    r"^    \$ vramfit (?!run |record |--tape my)(?P<arguments>.*)\n"
+    r"(?P<output>(?:    .*\n|\n(?=    ))*)",
+    re.MULTILINE,
 )
 THE_REST = "…"
 

@@ -98,6 +98,16 @@ def test_fit(arguments):
     assert objections(without_strangers("fit.schema.json"), answer_of_fit(*arguments.split())) == []
 
 
+@pytest.mark.parametrize(
+    "more",
+    [("--gpu", "rtx4090", "--batch", "800", "--advise"), ("--gpu", "rtx4090", "--max-batch"), ()],
+)
+def test_fit_of_a_recorded_run(more):
+    tape = ROOT / "tests" / "fixtures" / "recorded" / "attention.tape"
+    answer = answer_of_fit("--tape", str(tape), "--seq", "900", *more)
+    assert objections(without_strangers("fit.schema.json"), answer) == []
+
+
 @pytest.mark.parametrize("runtime", ["pytorch", "vramfit", "article"])
 @pytest.mark.parametrize("search", [(), ("--max-batch",)])
 def test_fit_on_every_card(runtime, search):

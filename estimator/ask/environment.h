@@ -28,6 +28,8 @@ struct Environment {
   std::function<ModelConfig(const std::string& path)> config = {};
   /// The header of a GGUF file, by its path. Throws BadInput.
   std::function<gguf::File(const std::string& path)> gguf = {};
+  /// The text of a run that was recorded, by its path. Throws BadInput.
+  std::function<std::string(const std::string& path)> tape = {};
   /// Of a .jsonl file, by its path. Throws BadInput.
   std::function<SampleLengths(const std::string& path)> sample_lengths = {};
 };

@@ -20,6 +20,7 @@ What it does
   --lora RANK, --optimizer NAME, --checkpoint full, --accumulate N, --autocast TYPE
   --gpus N, --strategy NAME         several GPUs: ddp, zero1, fsdp
   --runtime NAME                    pytorch (default), vramfit, article, llama.cpp, vllm
+  --tape FILE                       a script's own run, by vramfit record
   --lengths FILE                    a .jsonl of samples: the longest is --seq
 Which answer
   --max-batch, --max-seq            the largest that fits; under llama.cpp --max-ctx, ...

@@ -39,6 +39,16 @@ ModelConfig model_called(const std::string& called, const Environment& environme
       std::make_shared<const ModelSource>(ModelSource{printable(name), {}, std::move(file)}));
 }
 
+/// It has no shape, and answers for its script alone.
+[[noreturn]] void throw_tape(const std::string& path, const Environment& environment) {
+  if (!environment.tape) {
+    throw BadInput("tape: '" + path + "' is a path, and no files are read here; --model NAME");
+  }
+  throw UnreadModel("tape: is played by --runtime recorded alone",
+                    std::make_shared<const ModelSource>(
+                        ModelSource{.name = printable(path), .tape = environment.tape(path)}));
+}
+
 /// "13" is 13B, as nobody asks about a model of 13 parameters.
 ModelConfig assumed_of(const std::string& params, const FitOptions& o) {
   const bool bare = is_bare(params);
@@ -58,6 +68,7 @@ ModelConfig model_of(const FitOptions& o, const Environment& environment) {
     throw BadInput("config: '" + *o.config + "' is a path, and no files are read here; its JSON");
   }
   if (o.gguf) throw_gguf(*o.gguf, environment);
+  if (o.tape) throw_tape(*o.tape, environment);
   if (o.params) return assumed_of(*o.params, o);
   throw BadInput(
       "model: missing; --model NAME (vramfit --list), --config PATH, --gguf FILE or --params 7B");

@@ -49,6 +49,8 @@ void add_model_options(CLI::App& app, FitOptions& options) {
       ->group(group);
   app.add_option("--gguf", options.gguf, "A GGUF file, split or not, with --runtime llama.cpp")
       ->group(group);
+  app.add_option("--tape", options.tape, "Instead: a script's run, as vramfit record kept it")
+      ->group(group);
   app.add_option("--params", options.params, "A llama-shaped model of this size: 7B, 350M")
       ->group(group);
   app.add_option("--hidden", options.hidden, "Its width, with --params")->group(group);

@@ -16,6 +16,7 @@ struct FitOptions {
   std::optional<std::string> config;       ///< a path
   std::optional<std::string> config_json;  ///< what such a file holds; `model` may then name it
   std::optional<std::string> gguf;         ///< the path of a GGUF file
+  std::optional<std::string> tape;         ///< the path of a run that was recorded
   std::optional<std::string> params;
   std::optional<std::string> hidden;
   std::optional<std::string> layers;

@@ -35,6 +35,10 @@ void refuse_contradictions(const FitOptions& o) {
     not_both(o.gguf.has_value(), "--gguf", other.has_value(), "--model, --config and --params",
              one_model);
   }
+  for (const auto& other : {o.model, o.config, o.params, o.gguf}) {
+    not_both(o.tape.has_value(), "--tape", other.has_value(),
+             "--model, --config, --params and --gguf", "a tape has its model");
+  }
   only_with(o.hidden.has_value(), "hidden", o.params.has_value(), "--params");
   only_with(o.layers.has_value(), "layers", o.params.has_value(), "--params");
   for (const std::string& axis : o.searches) {
@@ -332,8 +336,8 @@ void add_draft(const FitOptions& o, const Environment& environment, const Runtim
 }  // namespace
 
 Question resolve_question(const FitOptions& o, const Environment& environment) {
-  return resolve_question(o, environment,
-                          o.runtime ? runtime_named(*o.runtime) : default_runtime());
+  const std::optional<std::string> runtime = o.tape && !o.runtime ? "recorded" : o.runtime;
+  return resolve_question(o, environment, runtime ? runtime_named(*runtime) : default_runtime());
 }
 
 Question resolve_question(const FitOptions& asked, const Environment& environment,

@@ -24,6 +24,8 @@ void place_model(const std::string& word, FitOptions& options) {
   } else if (word.ends_with(".gguf")) {
     options.gguf = word;
     if (!options.runtime) options.runtime = "llama.cpp";
+  } else if (word.ends_with(".tape")) {
+    options.tape = word;
   } else {
     options.model = word;
   }
@@ -32,7 +34,8 @@ void place_model(const std::string& word, FitOptions& options) {
 }  // namespace
 
 void place_word(const std::string& word, FitOptions& options) {
-  const bool has_model = options.model || options.config || options.gguf || options.params;
+  const bool has_model =
+      options.model || options.config || options.gguf || options.tape || options.params;
   const bool has_card = options.gpu || options.vram;
   if (has_model && has_card) {
     throw BadInput("'" + word + "' belongs to no flag, and model and card are named without it");

@@ -19,8 +19,7 @@ namespace {
 
 /// What differs between the answers is left to the table.
 std::string table_header(const Question& question, const Answer& first) {
-  const std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
-                                       grouped(first.estimate.parameters));
+  const std::string text = model_line(first.request.model, first.estimate.parameters);
   return text + wrapped(workload_text(first.request, question.search), 2) +
          "No GPU found or given (--gpu, --vram); all known cards:\n";
 }

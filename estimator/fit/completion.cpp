@@ -34,7 +34,7 @@ std::string of_bash(const std::vector<FlagHelp>& flags) {
   case "$before" in
     --gpu) COMPREPLY=($(compgen -W "$cards" -- "$word")); return;;
     --model) COMPREPLY=($(compgen -W "$models" -- "$word")); return;;
-    --config|--gguf|--lengths|--verify) COMPREPLY=($(compgen -f -- "$word")); return;;
+    --config|--gguf|--tape|--lengths|--verify) COMPREPLY=($(compgen -f -- "$word")); return;;
   esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "{}" -- "$word"));;

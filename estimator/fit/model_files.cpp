@@ -15,6 +15,9 @@
 namespace vramfit::fit {
 namespace {
 
+/// Of a run of millions of allocations; more is none.
+constexpr std::size_t kMostTapeBytes = std::size_t{64} << 20;
+
 bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
@@ -90,6 +93,10 @@ std::pair<std::string, std::string> config_text(const std::string& called) {
 }
 
 gguf::File gguf_on_disk(const std::string& path) { return gguf::read_file(path, "gguf"); }
+
+std::string tape_on_disk(const std::string& path) {
+  return read_user_file(path, "tape", "a file of vramfit record", kMostTapeBytes);
+}
 
 ModelConfig config_on_disk(const std::string& path) { return read(path, "config"); }
 

@@ -20,6 +20,9 @@ ModelConfig config_on_disk(const std::string& path);
 /// The header of a GGUF file, split or not. Throws BadInput.
 gguf::File gguf_on_disk(const std::string& path);
 
+/// The text of a run that was recorded (docs/record.md). Throws BadInput.
+std::string tape_on_disk(const std::string& path);
+
 /// What --model calls so, by name, and its config.json as it stands: a shipped one, a path's or the
 /// cache's. Throws BadInput.
 std::pair<std::string, std::string> config_text(const std::string& called);

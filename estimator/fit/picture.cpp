@@ -23,8 +23,7 @@ namespace {
 
 std::string header(const Question& question, const Answer& answer) {
   const Request& request = answer.request;
-  std::string text = fmt::format("{}: {} parameters\n", short_name(request.model),
-                                 grouped(answer.estimate.parameters));
+  std::string text = model_line(request.model, answer.estimate.parameters);
   text += wrapped(workload_text(request, nullptr), 2);
   text += wrapped(on_text(request.budget), 2);
   return question.search != nullptr ? text + search_text(answer, *question.search) : text;

@@ -80,7 +80,8 @@ void complain(const char* message, const std::string& hint = "") {
 
 }  // namespace
 Environment this_machine() {
-  return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk, sample_lengths_on_disk};
+  return {this_gpu,     model_on_disk, config_on_disk,
+          gguf_on_disk, tape_on_disk,  sample_lengths_on_disk};
 }
 
 std::string answer_text(const Question& question, const std::vector<Answer>& answers,

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "estimator/ask/titles.h"
 #include "estimator/fit/terminal.h"
+#include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {
@@ -80,6 +82,11 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     fresh = false;
   }
   return lines + line + "\n";
+}
+
+std::string model_line(const ModelConfig& model, std::int64_t parameters) {
+  if (parameters == 0) return short_name(model) + "\n";
+  return fmt::format("{}: {} parameters\n", short_name(model), grouped(parameters));
 }
 
 std::string rests_on(const Request& request, const Estimate& estimate) {

@@ -23,6 +23,9 @@ std::string both_units(std::uint64_t bytes);
 /// `text` in lines of at most columns(), those after the first indented by `indent`.
 std::string wrapped(const std::string& text, std::size_t indent);
 
+/// What is asked about: a model and its size, or somebody's script.
+std::string model_line(const ModelConfig& model, std::int64_t parameters);
+
 /// What figures rest on, in two lines: the runtime, and whose overhead.
 std::string rests_on(const Request& request, const Estimate& estimate);
 

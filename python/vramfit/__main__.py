@@ -1,4 +1,4 @@
-"""The command `vramfit`: what the C++ program `fit` does, `vramfit check`, `run` and `model`."""
+"""The command `vramfit`: what `fit` does, `vramfit check`, `run`, `record` and `model`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ def main() -> int:
         from vramfit._dry_run import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] == ["record"]:
+        from vramfit._record import record
+
+        return record(sys.argv[2:])
     if sys.argv[1:2] == ["model"]:
         from vramfit._model import model
 
         return model(sys.argv[2:])
     if sys.argv[1:2] in (["--help"], ["-h"]):
-        print("Beside what follows: vramfit check, run and model --help\n")
+        print("Beside what follows: vramfit check, run, record and model --help\n")
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:], _otherwise(sys.argv[1:]))

@@ -18,6 +18,7 @@ class Asking(Settings, total=False):
     # which model
     model: Any  #: a name, a Hugging Face id, a path, or a transformers model
     gguf: str | PathLike[str]
+    tape: str | PathLike[str]
     config: Any  #: a config.json: its path, what it holds, or a PretrainedConfig
     params: Number
     hidden: Number

@@ -24,6 +24,7 @@ void DeviceMemory::remember_peak() { peak_ = std::max(peak_, used()); }
 
 void DeviceMemory::load(DriverCode code, std::uint64_t bytes) {
   libraries_ += bytes;
+  loads_.push_back({code, bytes, made_});
   remember_peak();
   addresses_.load(code);
 }
@@ -49,6 +50,7 @@ std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {
   if (!offset) return 0;
   const std::uint64_t address = space_.begin() + kOurFirst + (*offset - kDriversFirst);
   allocations_[address] = whole;
+  ++made_;
   return address;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "model/memory/driver_addresses.h"
 #include "standin/memory/address_space.h"
@@ -51,6 +52,14 @@ class DeviceMemory {
   void reset_peak() { peak_ = used(); }
   std::uint64_t libraries() const { return libraries_; }
 
+  /// What driver and libraries took, in order.
+  struct Load {
+    DriverCode code;
+    std::uint64_t bytes;
+    std::uint64_t allocations;  ///< that allocate() had made by then
+  };
+  const std::vector<Load>& loads() const { return loads_; }
+
   Values& values() { return values_; }
 
  private:
@@ -61,6 +70,8 @@ class DeviceMemory {
   std::uint64_t total_;
   std::uint64_t taken_;
   std::uint64_t libraries_ = 0;
+  std::uint64_t made_ = 0;  ///< allocations so far
+  std::vector<Load> loads_;
   std::uint64_t mapped_ = 0;  ///< by allocate()
   std::uint64_t pages_ = 0;
   std::uint64_t peak_ = 0;

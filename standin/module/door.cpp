@@ -37,6 +37,27 @@ const char* told(Function&& function) {
   return text.c_str();
 }
 
+/// In the words of recorded runs (docs/record.md).
+const char* name(vramfit::DriverCode code) {
+  switch (code) {
+    case vramfit::DriverCode::FirstKernel:
+      return "first_kernel";
+    case vramfit::DriverCode::Asserts:
+      return "asserts";
+    case vramfit::DriverCode::Blas:
+      return "blas";
+    case vramfit::DriverCode::BlasHandle:
+      return "blas_handle";
+    case vramfit::DriverCode::Attention:
+      return "attention";
+    case vramfit::DriverCode::BackwardAttention:
+      return "backward_attention";
+    case vramfit::DriverCode::Other:
+      break;
+  }
+  return "other";
+}
+
 std::string demangled(const char* name) {
   const std::unique_ptr<char, decltype(&std::free)> plain(
       abi::__cxa_demangle(name, nullptr, nullptr, nullptr), &std::free);
@@ -124,11 +145,16 @@ const char* vramfit_standin_report() {
   report["devices"] = nlohmann::json::array();
   for (const Device* device : locked->visible()) {
     const DeviceMemory& memory = device->memory;
+    nlohmann::json loads = nlohmann::json::array();
+    for (const DeviceMemory::Load& load : memory.loads()) {
+      loads.push_back({name(load.code), load.bytes, load.allocations});
+    }
     report["devices"].push_back({{"used", memory.used()},
                                  {"peak_used", memory.peak_used()},
                                  {"libraries", memory.libraries()},
                                  {"free", memory.free_bytes()},
-                                 {"total", memory.total()}});
+                                 {"total", memory.total()},
+                                 {"loads", std::move(loads)}});
   }
   report["host"] = {{"locked", locked->host.bytes()},
                     {"peak_locked", locked->host.peak()},

@@ -11,6 +11,7 @@
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "estimator/version.h"
+#include "model/config/families.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 
@@ -89,12 +90,23 @@ Json other_cards_json() {
   return list;
 }
 
+/// Those that models of the page's list are for: recorded runs are files of people's own.
+Json runtimes_of_models() {
+  Json list = Json::array();
+  for (const auto& one : runtimes_json()) {
+    const Runtime& runtime = runtime_named(one.at("name").get<std::string>());
+    const auto runs = [&](const FamilyReader& family) { return runtime.runs(family); };
+    if (std::any_of(families().begin(), families().end(), runs)) list.push_back(one);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string catalogue() {
   const Json json = {{"version", kVersionLine}, {"models", models_json()},
                      {"cards", cards_json()},   {"other_cards", other_cards_json()},
-                     {"switches", switches()},  {"runtimes", runtimes_json()}};
+                     {"switches", switches()},  {"runtimes", runtimes_of_models()}};
   return json.dump();
 }
 

@@ -29,6 +29,7 @@ def settings(options: Namespace, facts: Json, **more: Any) -> Json:
         "rank": options.rank,
         "nodes": options.nodes,
         "records": False,
+        "acts": False,
         "real": False,
         "held": facts["held"],
         "beside": options.beside_real,

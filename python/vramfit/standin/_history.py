@@ -10,8 +10,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -134,15 +135,27 @@ class _Gpu:
         return max(self._of_all, self._of_step, self._of_stage)
 
 
+class Witness(Protocol):
+    """Told of all that the first GPU's allocator is asked for."""
+
+    def add(self, entries: list[Json], blocks: list[Block], /) -> None:
+        """Entries of the history, and what its allocations are, in order."""
+
+    def turn(self, step: int, stage: str, /) -> None:
+        """This stage is over."""
+
+
 class History:
     """From the script's first use of CUDA on. `whole`: somebody wants PyTorch's snapshot of it.
-    `ended` is told of each stage's end, with what each GPU held at its peak."""
+    `ended` is told of each stage's end, with what each GPU held at its peak. `acts` is told of
+    all that is asked for."""
 
     def __init__(
         self,
         unmapped: Unmapped,
         *,
         whole: bool,
+        acts: Witness | None = None,
         ended: Callable[[int, str, list[Peak]], None] | None = None,
     ) -> None:
         self._unmapped, self._ended = unmapped, ended
@@ -151,10 +164,11 @@ class History:
         self._step = 0
         self._gpus: defaultdict[int, _Gpu] = defaultdict(_Gpu)
         self._holders = Holders()
-        self.origins = Origins(self._holders.vocabulary, self._read_on)
+        self.origins = Origins(self._holders.vocabulary, self.read_on)
         self._record: Callable[..., None] = torch._C._cuda_record_memory_history
         torch._C._cuda_record_memory_history = self._recorded_by_script
         self.is_recording = self._is_the_scripts = False
+        self.acts = acts
 
     def begin(self) -> None:
         """CUDA is there. What PyTorch keeps no words of nobody can tell apart."""
@@ -171,7 +185,9 @@ class History:
             for gpu in self._gpus.values():
                 gpu.end_step()
         self._step = step
-        self._read_on()
+        self.read_on()
+        if self.acts is not None:
+            self.acts.turn(step, stage)
         for address, holder in self._holders.held():
             for gpu in self._gpus.values():
                 if (block := gpu.live.get(address)) is not None:
@@ -181,11 +197,14 @@ class History:
                 for block in gpu.live.values():
                     block.outlived_step = True
         peaks = [gpu.end_stage(stage) for _, gpu in sorted(self._gpus.items())]
+        self._leave_out_unmapped()
+        if self._ended is not None:
+            self._ended(step, stage, peaks)
+
+    def _leave_out_unmapped(self) -> None:
         if self._unmapped.has_any:
             for number, gpu in self._gpus.items():
                 gpu.leave_out(self._unmapped.segments(number))
-        if self._ended is not None:
-            self._ended(step, stage, peaks)
 
     def forget(self, *, all_steps: bool) -> None:
         """This step failed, and is tried otherwise; `all_steps`: those before it, too."""
@@ -196,7 +215,8 @@ class History:
         """What lived there when most was allocated."""
         return self._gpus[gpu].peak.blocks
 
-    def _read_on(self) -> None:
+    def read_on(self) -> None:
+        """What happened since it was read."""
         with resting():
             self._take()
         self.origins.were_read()
@@ -206,13 +226,19 @@ class History:
     def _take(self) -> None:
         for gpu, entries in enumerate(torch.cuda.memory._snapshot()["device_traces"]):
             new = entries[self._read.get(gpu, 0) :]
-            self._gpus[gpu].take([entry for entry in new if entry["action"] in _USED], self._block)
+            made: list[Block] = []
+            used = [entry for entry in new if entry["action"] in _USED]
+            self._gpus[gpu].take(used, partial(self._block, made))
+            if self.acts is not None and gpu == 0:
+                self.acts.add(new, made)
             if self._is_whole:
                 self._read[gpu] = len(entries)
 
-    def _block(self, entry: Json) -> Block:
+    def _block(self, made: list[Block], entry: Json) -> Block:
+        """Which is added to those made."""
         origin, of_backward = self.origins.of(entry["user_metadata"])
-        return Block(entry["size"], entry.get("frames", []), origin, of_backward)
+        made.append(Block(entry["size"], entry.get("frames", []), origin, of_backward))
+        return made[-1]
 
     def _record_on(self) -> None:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates
@@ -224,7 +250,9 @@ class History:
             "stacks": "python",
         }
         if not self._is_whole:
-            asked |= {"clear_history": True, "skip_actions": _SKIPPED}
+            asked |= {"clear_history": True}
+            if self.acts is None:
+                asked |= {"skip_actions": _SKIPPED}
         ours, torch._C._cuda_record_memory_history = (
             torch._C._cuda_record_memory_history,
             self._record,

@@ -25,7 +25,13 @@ class Run(Watcher):
         from vramfit.standin._values import name_ops
         from vramfit.standin._watched import Watched
 
-        settings = {"steps": None, "longest": False, "records": False, "beside": False}
+        settings = {
+            "steps": None,
+            "longest": False,
+            "records": False,
+            "acts": False,
+            "beside": False,
+        }
         self._watched = Watched(door(), settings, name_ops, lambda how: None)
 
     def to_dict(self) -> dict[str, Any]:

@@ -37,6 +37,7 @@ class Origin:
     makes_logits: bool  # whether one has rows of the vocabulary
     vocabulary: int  # how wide these are, where it makes or takes any; otherwise 0
     stack: Any  # of the thread, as torch._C gathers it: looked at where somebody asks
+    op: Any  # the overload
 
     def frames(self) -> list[dict[str, Any]]:
         """As PyTorch tells them, innermost first."""
@@ -128,7 +129,7 @@ class Origins:
         )
         vocabulary = self._row[0] if self._row and of_logits else 0
         stack = gather_traceback(python=True, script=False, cpp=False)
-        origin = Origin(word, tuple(sizes), makes_logits, vocabulary, stack)
+        origin = Origin(word, tuple(sizes), makes_logits, vocabulary, stack, func)
         self._ops[word] = origin
         if torch.is_grad_enabled():
             self._graph.add(origin)

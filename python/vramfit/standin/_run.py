@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # What processes leave in the run's folder: one of these a process, by its number;
 RESULT, SNAPSHOT, TRACE, REFUSED = "{}.json", "{}.pickle", "{}.trace", "{}.refused"
+ACTS = "{}.acts"
 # and that their Python has no torch.
 MISSING = "no-torch"
 
@@ -182,6 +183,7 @@ class _Process(Watcher):
         took["rank"] = self._lone.told() if self._lone is not None else None
         took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self.place(SNAPSHOT), self.place(TRACE))
+        self._watched.write_acts(self.place(ACTS))
         part = self.place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))
         part.rename(self.place(RESULT))

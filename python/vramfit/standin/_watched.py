@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from vramfit.standin._acts import Acts
 from vramfit.standin._books import Books, Card
 from vramfit.standin._compiling import Compiling
 from vramfit.standin._components import holders
@@ -48,16 +49,23 @@ class Watched:
         write: Callable[[], None] = lambda: None,
     ) -> None:
         """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
-        history is kept; `longest`; `beside`, whether the peaks of all stages are compared.
-        `name_ops` has ops run in their names from then on. `enough` is told how the run comes to
-        its end, should it. `write` writes down what it took so far, where somebody reads it."""
+        history is kept; `longest`; `acts`, whether all is kept that is asked of the allocator;
+        `beside`, whether the peaks of all stages are compared. `name_ops` has ops run in their
+        names from then on. `enough` is told how the run comes to its end, should it. `write` writes
+        down what it took so far, where somebody reads it."""
         self._card, self._name_ops = card, name_ops
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
         self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
         ended = self._stage_ended if settings["beside"] else None
         unmapped = Unmapped()
-        self._history = History(unmapped, whole=self._records, ended=ended)
+        self._acts = Acts(self._read_on, self._loads) if settings["acts"] else None
+        self._history = History(
+            unmapped,
+            whole=self._records,
+            acts=self._acts,
+            ended=ended,
+        )
         self._steps = Steps(Books(card, unmapped), self._history, settings["steps"], enough)
         self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
         self._vllm = Vllm(self._steps, write)
@@ -136,6 +144,18 @@ class Watched:
         assert self._of_stages is not None
         gpus = [holders(peak.blocks) for peak in peaks]
         self._of_stages.append({"step": step, "stage": stage, "gpus": gpus})
+
+    def _loads(self) -> list[list[Any]]:
+        loads: list[list[Any]] = self._card.report()["devices"][0]["loads"]
+        return loads
+
+    def write_acts(self, file: Path) -> None:
+        """All that was asked of the allocator, where that is kept."""
+        if self._acts is not None and self._history.is_recording:
+            self._acts.write(file)
+
+    def _read_on(self) -> None:
+        self._history.read_on()
 
     def write_records(self, snapshot: Path, trace_file: Path) -> None:
         """PyTorch's memory snapshot, and the same as a Chrome trace."""

@@ -19,7 +19,8 @@ enum class Stream : std::uint8_t {
   AllGatherCopyIn,  ///< FSDP2's
   ReduceScatter,    ///< FSDP2's
 };
-inline constexpr std::size_t kStreams = 3;
+/// PyTorch's pool of them; those of recorded runs have numbers only.
+inline constexpr std::size_t kStreams = 32;
 
 /// How often each layer of the model that is played takes what a layer that is walked takes once.
 using Times = std::vector<std::int64_t>;

@@ -1,16 +1,10 @@
 #include "runtimes/pytorch/torch/tensor/cublas.h"
 
 #include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/torch/tensor/cublas_workspace.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-/// aten/src/ATen/cuda/CublasHandlePool.cpp (parseChosenWorkspaceSize), PyTorch 2.11: ":4096:8" on
-/// Hopper, ":4096:2:16:8" elsewhere, on Blackwell too.
-std::int64_t workspace_bytes(Arch arch) {
-  return arch.sm == 90 ? std::int64_t{4096} * 8 * 1024
-                       : std::int64_t{4096} * 2 * 1024 + 16 * 8 * 1024;
-}
 
 constexpr std::int64_t kLtWorkspaceBytes = 1 << 20;
 
@@ -35,7 +29,7 @@ void Cublas::use(Context& context) {
   context.tape.need_each_layer();
   context.libraries.use_blas(context.backward_thread);
   workspace =
-      empty(context, {workspace_bytes(context.arch)}, ScalarType::Byte, Category::Workspace);
+      empty(context, {cublas_workspace_bytes(context.arch)}, ScalarType::Byte, Category::Workspace);
 }
 
 void Cublas::use_lt(Context& context) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtimes/pytorch/torch/aten/value.h"
-#include "runtimes/pytorch/transformers/taped/expression.h"
+#include "runtimes/expression.h"
 
 // What a family's own code asks of PyTorch, op by op, as scripts/tapes records it: for any size.
 namespace vramfit::pytorch {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vramfit::pytorch {
+namespace vramfit {
 
 /// Integers by their names: a batch, a length, keys of a model's config.
 using Symbols = std::function<std::int64_t(const std::string& name)>;
@@ -33,4 +33,4 @@ class Expression {
   std::vector<Step> steps_;  ///< in reverse Polish notation
 };
 
-}  // namespace vramfit::pytorch
+}  // namespace vramfit

@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/transformers/taped/expression.h"
+#include "runtimes/expression.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,13 +6,24 @@
 #include "model/checked.h"
 #include "model/errors.h"
 
-namespace vramfit::pytorch {
+namespace vramfit {
 namespace {
 
 std::int64_t sum_of(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) throw BadInput("a size of the tape overflows 64 bits");
   return sum;
+}
+
+std::int64_t difference_of(std::int64_t a, std::int64_t b) {
+  std::int64_t rest = 0;
+  if (__builtin_sub_overflow(a, b, &rest)) throw BadInput("a size of the tape overflows 64 bits");
+  return rest;
+}
+
+std::int64_t quotient_of(std::int64_t a, std::int64_t b) {
+  if (b == 0) throw BadInput("a size of the tape divides by 0");
+  return b == -1 ? difference_of(0, a) : a / b;
 }
 
 }  // namespace
@@ -133,14 +144,13 @@ std::int64_t Expression::value(const Symbols& symbols) const {
         a = sum_of(a, b);
         break;
       case Op::Subtract:
-        a = sum_of(a, -b);
+        a = difference_of(a, b);
         break;
       case Op::Multiply:
         a = checked_multiply(a, b);
         break;
       case Op::Divide:
-        if (b == 0) throw BadInput("a size of the tape divides by 0");
-        a /= b;
+        a = quotient_of(a, b);
         break;
       case Op::Min:
         a = std::min(a, b);
@@ -152,4 +162,4 @@ std::int64_t Expression::value(const Symbols& symbols) const {
   return stack.back();
 }
 
-}  // namespace vramfit::pytorch
+}  // namespace vramfit

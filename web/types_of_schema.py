@@ -32,6 +32,8 @@ def _one_kind(kind: str, part: Mapping[str, Any]) -> str:
         return f"{_kind(part['items'])}[]"
     if kind != "object":
         return _KINDS[kind]
+    if "properties" not in part:
+        return f"Record<string, {_kind(part['additionalProperties'])}>"
     members = [f"{name}: {_kind(of)}" for name, of in part["properties"].items()]
     return "{ " + "; ".join(members) + " }"
 

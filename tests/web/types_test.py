@@ -96,6 +96,7 @@ def _of_interface(base, body, interfaces):
         ("Asked", "#/$defs/asked"),
         ("AskedOfLlamaCpp", "#/$defs/asked_of_llama_cpp"),
         ("AskedOfVllm", "#/$defs/asked_of_vllm"),
+        ("AskedOfTape", "#/$defs/asked_of_a_tape"),
         ("Serving", "#/$defs/serving"),
         ("OnCard", "#/$defs/verdict"),
         ("Stage", "#/$defs/stage"),

@@ -59,6 +59,12 @@ export interface AskedOfVllm {
   [key: string]: unknown;
 }
 
+/** What a script's run is played at; null: what is searched for. */
+export interface AskedOfTape {
+  //{asked_of_a_tape}
+  [key: string]: unknown;
+}
+
 /** What vLLM counts of its share of the card, and what it makes of the rest. Bytes, where nothing
  * else is said. */
 export interface Serving {
@@ -187,7 +193,7 @@ export interface Answer extends Partial<OnCard> {
   release: Record<string, string> | null;
   fits: boolean;
   verdict: Verdict;
-  asked: Asked | AskedOfLlamaCpp | AskedOfVllm;
+  asked: Asked | AskedOfLlamaCpp | AskedOfVllm | AskedOfTape;
   model: {
     name: string;
     family: string;

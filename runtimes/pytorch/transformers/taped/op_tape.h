@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtimes/pytorch/torch/aten/value.h"
 #include "runtimes/expression.h"
+#include "runtimes/pytorch/torch/aten/value.h"
 
 // What a family's own code asks of PyTorch, op by op, as scripts/tapes records it: for any size.
 namespace vramfit::pytorch {

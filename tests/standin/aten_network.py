@@ -79,9 +79,12 @@ def embedded(draw):
 
 def attended(draw):
     """Heads as a model has them: (batch, tokens, heads, width), transposed."""
-    batch, groups, queries = draw.size(4), draw.random.choice([1, 1, 2, 4]), draw.size() + 1
-    keys = queries if draw.maybe(0.7) else queries + draw.size()
-    heads, width = groups * draw.random.choice([1, 2, 3]), draw.random.choice([32, 64, 80, 128])
+    batch, groups = draw.size(4), draw.random.choice([1, 1, 2, 4])
+    # Few, of many keys: flash attention splits them.
+    queries = draw.random.choice([1, draw.size() + 1, draw.size() + 1, 400])
+    keys = queries if draw.maybe(0.6) else queries + draw.random.choice([draw.size(), 900])
+    heads = groups * draw.random.choice([1, 2, 3])
+    width = draw.random.choice([32, 64, 80, 112, 128, 256])
     dtype, grad = draw.random.choice([BF16, BF16, FP32]), draw.maybe()
 
     def rows(heads, tokens):

@@ -17,7 +17,8 @@ enum class Backend { Cudnn, Flash, Efficient, Math };
 // aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (select_sdp_backend), PyTorch 2.11: cuDNN
 // first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
 // passed over.
-Backend select(const Tensor& query, const Tensor& value, const SdpaOptions& options) {
+Backend select(const Tensor& query, const Tensor& key, const Tensor& value,
+               const SdpaOptions& options) {
   const Context& context = query.context();
   const Arch arch = context.arch;
   const bool one_width = query.size(-1) == value.size(-1);
@@ -26,13 +27,12 @@ Backend select(const Tensor& query, const Tensor& value, const SdpaOptions& opti
   // check_prefer_cudnn_attention.
   const bool cudnn_first =
       (arch.sm == 90 || arch.sm == 100) && context.release.cudnn > Version{9, 15, 0};
-  // check_cudnn_tensor_shapes: wider heads on Hopper only.
-  const std::int64_t widest = arch.sm == 90 ? 256 : 128;
+  // check_cudnn_tensor_shapes: wider heads on Hopper only, and more than one key.
+  const bool shaped =
+      head_dim <= (arch.sm == 90 ? 256 : 128) && head_dim % 8 == 0 && key.size(2) > 1;
   // check_attn_mask_shape: none that has a gradient.
   const bool learned = options.mask.defined() && needs_graph(context, options.mask);
-  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0 && !learned) {
-    return Backend::Cudnn;
-  }
+  if (half && cudnn_first && shaped && !learned) return Backend::Cudnn;
   // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
   // before Ampere, and no bf16 in either.
   const bool ampere = arch.sm >= 80;
@@ -57,7 +57,7 @@ Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in
   // What it is made of is below autocast.
   std::optional<AutocastScope> off;
   if (query.context().autocast.enabled()) off.emplace(query.context().autocast, std::nullopt);
-  switch (select(query, value, options)) {
+  switch (select(query, key, value, options)) {
     case Backend::Cudnn:
       options.mask = additive_mask(options.mask, query.type());
       return cudnn_attention(query, key, value, options);

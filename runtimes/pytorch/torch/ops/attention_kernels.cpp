@@ -5,6 +5,7 @@
 #include "model/ops/cudnn_attention.h"
 #include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/flash_splits.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
 #include "runtimes/pytorch/torch/ops/normalization.h"
@@ -92,14 +93,45 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
   return result;
 }
 
+namespace {
+
+/// What flash attention accumulates into.
+std::int64_t flash_width(std::int64_t head_dim) {
+  return round_up(head_dim, head_dim <= 128 ? 32 : 64);
+}
+
+/// The sums and outputs of each part that keys are split into; none where they are not.
+struct FlashParts {
+  Tensor sums;
+  Tensor outputs;
+};
+
+FlashParts flash_parts(const Tensor& query, const Tensor& key, const SdpaOptions& options) {
+  if (options.dropout > 0) return {};
+  Context& context = query.context();
+  // A token's queries of a group are taken as queries of one head.
+  const bool by_groups = query.size(2) == 1 && query.size(1) > key.size(1);
+  const FlashShape shape = {query.size(0), by_groups ? key.size(1) : query.size(1),
+                            by_groups ? query.size(1) / key.size(1) : query.size(2), key.size(2),
+                            query.size(3)};
+  const std::int64_t splits = flash_splits(shape, context.multiprocessors);
+  if (splits == 1) return {};
+  const std::int64_t sums = splits * shape.batch * shape.heads * shape.queries * 4;
+  const Tensor of_sums = workspace(context, sums);
+  return {of_sums, workspace(context, sums * flash_width(shape.head_dim))};
+}
+
+}  // namespace
+
 // cuda/flash_attn/flash_api.cpp (mha_fwd, mha_bwd).
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                       const SdpaOptions&) {
+                       const SdpaOptions& options) {
   Context& context = query.context();
   if (!context.elsewhere) context.libraries.use_attention(false);
   const Tensor result = output_like(query, value);
   const Tensor statistics =
       empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);
+  const FlashParts parts = flash_parts(query, key, options);
   const Tensor seed = empty(context, {2}, ScalarType::Long);
   const Tensor unused = empty(context, {}, ScalarType::Long);
   const auto make_backward = [&] {
@@ -114,7 +146,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
       Gradients outputs = {like(q), like(k), like(v)};
       const std::int64_t rows = round_up(q.size(2), 128);
-      const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
+      const std::int64_t width = flash_width(q.size(3));
       const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
       const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
       if (k.size(1) != q.size(1)) {
@@ -150,6 +182,14 @@ BackwardTile backward_tile(Arch arch, bool half, std::int64_t width) {
   return width <= widest ? BackwardTile{128, 64} : BackwardTile{64, 64, true};
 }
 
+/// attention_backward.cu: into how many parts keys are split where dK and dV are summed up in
+/// memory, which each part has a block of.
+std::int64_t key_splits(const Tensor& k, std::int64_t heads, std::int64_t rows) {
+  constexpr std::int64_t kMostParts = 200;  // of all heads together
+  const std::int64_t most = kMostParts / (k.size(0) * heads);
+  return std::max<std::int64_t>(1, std::min(round_up(k.size(2), rows) / rows, most));
+}
+
 /// kernel_backward.h (workspace_strideBH): each sum of dQ has a lock of 16 bytes.
 std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, const Tensor& v) {
   const std::int64_t width = std::max(q.size(3), v.size(3));
@@ -158,7 +198,9 @@ std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, con
                             (round_up(q.size(3), tile.columns) / tile.columns) *
                             (tile.rows * tile.columns * 4 + 16);
   const std::int64_t widths = round_up(q.size(3), tile.rows) + round_up(v.size(3), tile.rows);
-  const std::int64_t keys = tile.sums_keys ? round_up(k.size(2), 64) * widths * 4 : 0;
+  constexpr std::int64_t kKeys = 64;  // of a block
+  const std::int64_t splits = tile.sums_keys ? key_splits(k, q.size(1), kKeys) : 0;
+  const std::int64_t keys = splits * kKeys * widths * 4;
   return q.size(0) * q.size(1) * (sums + keys);
 }
 
@@ -193,6 +235,12 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   if (training) {
     statistics = empty(context, {query.size(0), query.size(1), round_up(query.size(2), 32)},
                        ScalarType::Float);
+  }
+  // kernel_forward.h (kNeedsOutputAccumulatorBuffer): what is wider than its widest kernel that
+  // keeps outputs in registers is summed up in memory, in fp32.
+  constexpr std::int64_t kWidestInRegisters = 128;
+  if (is_half(query.type()) && value.size(3) > kWidestInRegisters) {
+    empty(context, out, ScalarType::Float, Category::Workspace);
   }
   // Seed and offset of dropout stay on the CPU.
   const auto make_backward = [&] {

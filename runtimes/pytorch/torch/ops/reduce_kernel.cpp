@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/checked.h"
+#include "runtimes/pytorch/torch/ops/multiprocessor.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
 namespace vramfit::pytorch {
@@ -14,14 +15,6 @@ std::int64_t last_power(std::int64_t n) {
   std::int64_t power = 1;
   while (power * 2 <= n) power *= 2;
   return power;
-}
-
-/// CUDA Programming Guide, "Technical Specifications per Compute Capability".
-std::int64_t threads_per_multiprocessor(Arch arch) {
-  if (arch.sm == 75) return 1024;
-  const int major = arch.sm / 10;
-  const bool data_centre = arch.sm == 80 || major == 7 || major == 9 || major == 10;
-  return data_centre ? 2048 : 1536;
 }
 
 /// A TensorIterator over an output and an input: sizes from the fastest dimension on, strides in

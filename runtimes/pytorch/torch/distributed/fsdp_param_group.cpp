@@ -1,8 +1,10 @@
 #include "runtimes/pytorch/torch/distributed/fsdp_param_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "runtimes/pytorch/torch/ops/multiprocessor.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
 namespace vramfit::pytorch {
@@ -21,6 +23,48 @@ Tensor flat(Context& context, std::int64_t elements, ScalarType type,
 /// What a GPU gives of it.
 std::int64_t gathered_bytes(const FsdpParam& parameter) {
   return parameter.sharded.numel() * element_size(parameter.unsharded.type());
+}
+
+// aten/src/ATen/native/cuda/TensorShape.cu: a kernel that copies many tensors finds what each of
+// its blocks is to do in a table on the GPU, which is there until it was launched.
+constexpr std::int64_t kThreads = 128;
+constexpr std::int64_t kBytesOfABlock = kThreads * 16;  // at a time
+
+std::int64_t blocks(std::int64_t bytes, std::int64_t of = kBytesOfABlock) {
+  return (bytes + of - 1) / of;
+}
+
+void make_table(Context& context, std::int64_t entries) {
+  empty(context, {entries}, ScalarType::Long, Category::Workspace);
+}
+
+/// split_with_sizes_copy_out_cuda_contiguous_no_cast, of what each GPU gives of each parameter.
+void make_copy_out_table(Context& context, const std::vector<FsdpParam>& parameters,
+                         std::int64_t gpus) {
+  const auto count = static_cast<std::int64_t>(parameters.size());
+  std::int64_t of_a_gpu = 0;
+  for (const FsdpParam& each : parameters) of_a_gpu += blocks(gathered_bytes(each));
+  const std::int64_t most =
+      context.multiprocessors * threads_per_multiprocessor(context.arch) / kThreads * 2;
+  const std::int64_t rounds = blocks(of_a_gpu * gpus, most);
+  const auto root = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(rounds))));
+  const std::int64_t rounds_of_a_gpu = blocks(rounds, std::min(root, gpus));
+  std::int64_t all = 0;
+  for (const FsdpParam& each : parameters) {
+    all += blocks(gathered_bytes(each), kBytesOfABlock * rounds_of_a_gpu);
+  }
+  make_table(context, 4 * count + 1 + all);
+}
+
+/// get_chunk_cat_metadata, of gradients that are put together in a type.
+void make_copy_in_table(Context& context, const std::vector<FsdpParam*>& parameters,
+                        ScalarType type) {
+  const auto count = static_cast<std::int64_t>(parameters.size());
+  std::int64_t all = 0;
+  for (const FsdpParam* each : parameters) {
+    all += blocks(each->sharded.numel() * element_size(type));
+  }
+  make_table(context, 6 * count + 2 + all);
 }
 
 }  // namespace
@@ -70,6 +114,7 @@ void FsdpParamGroup::wait_for_unshard() {
     const std::int64_t bytes = gathered_bytes(parameter) * options_.gpus;
     parameter.unsharded.impl()->storage->allocate_memory(static_cast<std::uint64_t>(bytes));
   }
+  make_copy_out_table(context_, parameters_, options_.gpus);
   unsharded_ = true;
   if (prefetches) comm_.all_gather_state = all_gather_result_;
   all_gather_result_.reset();
@@ -129,6 +174,7 @@ void FsdpParamGroup::reduce(std::vector<Tensor> gradients, const std::vector<Fsd
   std::int64_t elements = 0;  // of rows that are padded to as many for each GPU
   for (const FsdpParam* parameter : of) elements += parameter->sharded.numel();
   comm_.reduce_scatter_state = flat(context_, elements * options_.gpus, type);
+  make_copy_in_table(context_, of, type);
   gradients.clear();
   const Setting stream(context_.tape.stream, Stream::ReduceScatter);
   Tensor output = flat(context_, elements, type, Category::Gradients);

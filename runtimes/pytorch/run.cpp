@@ -6,6 +6,7 @@
 #include "runtimes/pytorch/torch/autograd/engine.h"
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/pytorch/torch/memory/playback.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/train_stage.h"
 #include "runtimes/pytorch/transformers/generate.h"
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
@@ -156,6 +157,7 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
   const Autocast::State amp =
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
   CausalLm::Output out;
+  Tensor loss;
   const auto forward = [&] {
     tape.begin_stage(Stage::Forward);
     {
@@ -163,15 +165,17 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
       if (parallel) parallel->before_forward();
       out = model.forward(ids, true);
       if (parallel) parallel->after_forward(out);
-      if (keeps_loss_only(options)) out.logits.reset();
     }
+    loss = options.accumulate == 1 ? out.loss : mul_scalar(out.loss);  // loss / accumulate
+    if (keeps_loss_only(options)) out = {};
     tape.end_stage();
   };
   const auto back = [&] {
     tape.begin_stage(Stage::Backward);
-    backward(out.loss);
+    backward(loss);
     if (parallel) parallel->after_backward();
     out = {};
+    loss.reset();
     tape.end_stage();
   };
   const auto update = [&] {

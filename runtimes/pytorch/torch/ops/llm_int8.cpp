@@ -58,7 +58,7 @@ Int8Input quantize_input(const Tensor& x, const OutlierColumns& outliers) {
     Tensor by_column;
     {
       const Tape::TimesScope any(context.tape, outliers.any);
-      by_column = reduce_dim(is_outlier, 0);
+      by_column = reduce_dim(is_outlier, -2);
     }
     const Tape::TimesScope each(context.tape, outliers.each);
     result.outlier_columns = scratch(context, {outliers.count}, ScalarType::Long);

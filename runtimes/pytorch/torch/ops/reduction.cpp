@@ -166,11 +166,13 @@ Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<Sc
   return result;
 }
 
-// Rows that are reduced by themselves, and a matrix as a whole, share partial results of a few KiB,
+// Rows that are reduced by themselves, and a tensor as a whole, share partial results of a few KiB,
 // which are left out.
 Tensor reduce_dim(const Tensor& a, int dim) {
   Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
-  if (dim == 0 && a.size(1) > 1) use_reduce_kernel(a, bit(0), summed(a.type(), a.type()));
+  if (dim != -1 && a.size(-1) > 1) {
+    use_reduce_kernel(a, bit(a.rank() + dim), summed(a.type(), a.type()));
+  }
   return result;
 }
 

@@ -28,8 +28,8 @@ Tensor logsumexp(const Tensor& a, DimMask dims, bool keepdim);
 /// torch.linalg.vector_norm of what nobody wants a gradient of.
 Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type);
 
-/// A norm, mean, or any() of a contiguous matrix along `dim`, keepdim=True, where no gradient is
-/// wanted.
+/// A norm, mean, or any() of contiguous matrices along `dim`, -1 or -2, keepdim=True, where no
+/// gradient is wanted.
 Tensor reduce_dim(const Tensor& a, int dim);
 /// The same of all elements.
 Tensor reduce_all(const Tensor& a);

@@ -26,8 +26,8 @@ void Adafactor::init_group() {
       state.variance = state_like(parameter);
       continue;
     }
-    state.row_var = state_of(parameter, {parameter.size(0), 1});
-    state.col_var = state_of(parameter, {1, parameter.size(1)});
+    state.row_var = state_of(parameter, parameter.sizes().with(-1, 1));
+    state.col_var = state_of(parameter, parameter.sizes().with(-2, 1));
   }
 }
 
@@ -47,10 +47,10 @@ void Adafactor::step() {
     Tensor var_estimate;
     if (parameter.rank() > 1) {
       // The gradient has the parameter's sizes and type.
-      row_mean = reduce_dim(parameter, 1);
-      col_mean = reduce_dim(parameter, 0);
-      var_estimate = mm(state.row_var, state.col_var);
-      reduce_dim(state.row_var, 0);
+      row_mean = reduce_dim(parameter, -1);
+      col_mean = reduce_dim(parameter, -2);
+      var_estimate = matmul(state.row_var, state.col_var);
+      reduce_dim(state.row_var, -2);
     } else {
       grad_squared = temporary(parameter);
       var_estimate = temporary(parameter);  // variance.clone()

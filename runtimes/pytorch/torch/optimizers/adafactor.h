@@ -11,7 +11,8 @@ class Adafactor final : public Optimizer {
   void step() override;
 
  private:
-  /// In the parameter's type: two factors of a matrix's variance, or a vector's whole.
+  /// In the parameter's type: two factors of the variance of each of its matrices, or a vector's
+  /// whole.
   struct State {
     Tensor row_var, col_var;
     Tensor variance;

@@ -18,13 +18,17 @@ Tensor rms(Context& context, Category category = Category::Workspace) {
   return fp32(context, {}, category);
 }
 
+Dims without(const Tensor& tensor, int dim) {
+  return reduced_sizes(tensor.sizes(), bit(tensor.rank() + dim), false);
+}
+
 /// _approx_sq_grad
-Tensor approx_sq_grad(const Tensor& row, const Tensor& col) {
-  Tensor mean = fp32(row.context(), {1});
+Tensor approx_sq_grad(const Tensor& row, const Tensor& col, const Dims& sizes) {
+  Tensor mean = fp32(row.context(), row.sizes().with(-1, 1));
   const Tensor r_factor = fp32_like(row);
   mean.reset();
   const Tensor c_factor = fp32_like(col);
-  return fp32(row.context(), {row.size(0), col.size(0)});
+  return fp32(row.context(), sizes);
 }
 
 }  // namespace
@@ -35,8 +39,8 @@ void TransformersAdafactor::init_state(const Tensor& parameter, State& state) co
     state.exp_avg_sq = state_like(parameter, ScalarType::Float);
     return;
   }
-  state.exp_avg_sq_row = fp32(context, {parameter.size(0)}, Category::OptimizerState);
-  state.exp_avg_sq_col = fp32(context, {parameter.size(1)}, Category::OptimizerState);
+  state.exp_avg_sq_row = fp32(context, without(parameter, -1), Category::OptimizerState);
+  state.exp_avg_sq_col = fp32(context, without(parameter, -2), Category::OptimizerState);
 }
 
 // Local variables live from one parameter into the next, until they are assigned to.
@@ -63,9 +67,9 @@ void TransformersAdafactor::step() {
       update = fp32_like(parameter);  // grad**2 + eps
     }
     if (parameter.rank() > 1) {
-      reduce_dim(update, 1);
-      reduce_dim(update, 0);
-      update = approx_sq_grad(state.exp_avg_sq_row, state.exp_avg_sq_col);
+      reduce_dim(update, -1);
+      reduce_dim(update, -2);
+      update = approx_sq_grad(state.exp_avg_sq_row, state.exp_avg_sq_col, parameter.sizes());
     } else {
       update = fp32_like(parameter);  // exp_avg_sq.rsqrt()
     }

@@ -51,10 +51,11 @@ struct Dropout {
 /// says.
 struct TapedShape {
   std::int64_t parameters = 0;
-  std::vector<std::string> projections;   ///< linears of its layers, by name
-  std::vector<std::string> lora_targets;  ///< PEFT's own; none: it has none
-  std::vector<std::string> layer_kinds;   ///< of each layer
-  bool has_experts = false;               ///< whose weights lie in one tensor, and not in a file
+  std::vector<std::string> projections;     ///< linears of its layers, by name
+  std::vector<std::string> lora_targets;    ///< PEFT's own; none: it has none
+  std::vector<std::string> expert_targets;  ///< for which PEFT adapts experts, too
+  std::vector<std::string> layer_kinds;     ///< of each layer
+  bool has_experts = false;                 ///< whose weights lie in one tensor, and not in a file
 };
 
 /// A decoder-only transformer's shape: everything a step program needs to know of a model.

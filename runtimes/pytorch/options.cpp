@@ -102,6 +102,8 @@ std::vector<std::string> default_lora_targets(const ModelConfig& config) {
 
 namespace {
 
+const std::vector<std::string> kNoTargets;
+
 /// What tapes do not say yet.
 void require_taped(const ModelConfig& config, const TorchOptions& options) {
   const std::string instead =
@@ -118,11 +120,17 @@ void require_taped(const ModelConfig& config, const TorchOptions& options) {
     if (generation->static_cache) throw BadInput("cache-implementation: static" + instead);
     return;
   }
-  const auto& distributed = std::get<TorchTraining>(options).distributed;
-  if (distributed && distributed->strategy != DistributedStrategy::Ddp &&
-      distributed->strategy != DistributedStrategy::Zero1) {
+  const auto& training = std::get<TorchTraining>(options);
+  for (const std::string& target : training.lora ? training.lora->targets : kNoTargets) {
+    const auto& experts = config.taped->expert_targets;
+    if (std::find(experts.begin(), experts.end(), target) == experts.end()) continue;
+    throw BadInput("lora-targets: for " + target + " PEFT adapts the experts, too, which" +
+                   instead);
+  }
+  const auto& distributed = training.distributed;
+  if (distributed && cuts_model(*distributed)) {
     throw BadInput("strategy: cutting the model is not predicted of " + config.family +
-                   " yet; ddp or zero1, or vramfit run");
+                   " yet; fsdp, ddp or zero1, or vramfit run");
   }
 }
 

@@ -216,13 +216,15 @@ class _Recording:
         rule = rule_of(names, model.config)
         lines += [f"layers num_hidden_layers {path}", rule]
         lines += [f"without generation: {self._without}"] if self._without else []
+        lines += [] if model.supports_gradient_checkpointing else ["without checkpointing"]
         lines += [*cycles_of(kind, rule), f"attention {self._usual}", *flag_lines(model.config)]
         lines += held_lines(self._points["train"], model.config, rule, self._heads_are)
         windows = windows_of(model.config)
         lines += [" ".join(["windows", *windows])] if windows else []
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
-        lines += _defaults(kind, self._points["train"]) + _lora_targets(kind)
+        lines += _defaults(kind, self._points["train"])
+        lines += _lora_targets(kind) + _expert_targets(kind)
         lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)
         return "\n".join(lines) + "\n"
@@ -349,6 +351,16 @@ def _lora_targets(kind):
 
     named = TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING.get(kind, [])
     return [" ".join(["lora_targets", *named])] if named else []
+
+
+def _expert_targets(kind):
+    """LoRA's targets that PEFT takes for experts, whose weights lie in one tensor, or for what
+    chooses among them."""
+    from peft.utils import transformers_weight_conversion as conversion  # noqa: PLC0415
+
+    like = conversion._MODEL_TO_CONVERSION_PATTERN.get(kind)
+    named = sorted(conversion._MOE_TARGET_MODULE_MAPPING.get(like, ()))
+    return [" ".join(["expert_targets", *named])] if named else []
 
 
 def _parameters(model, layers_path, names, frozen):

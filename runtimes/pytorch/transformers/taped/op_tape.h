@@ -131,9 +131,11 @@ struct OpTape {
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
-  std::vector<std::string> lora_targets;  ///< that PEFT has for the type
-  std::vector<std::string> windows;       ///< keys of the config that say how far attention sees
-  std::vector<std::string> states;        ///< names of what a cache holds of a layer
+  bool checkpoints = true;  ///< transformers has activation checkpointing for the type
+  std::vector<std::string> lora_targets;    ///< that PEFT has for the type
+  std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too
+  std::vector<std::string> windows;         ///< keys of the config that say how far attention sees
+  std::vector<std::string> states;          ///< names of what a cache holds of a layer
   std::map<std::string, Program> programs;
 
   /// Linears of its layers, by the last part of their names.

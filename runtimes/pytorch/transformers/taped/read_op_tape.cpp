@@ -266,6 +266,8 @@ class Reader {
       tape_.kinds = {words_.begin() + 1, words_.end()};
     } else if (first == "lora_targets") {
       tape_.lora_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "expert_targets") {
+      tape_.expert_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "windows") {
       tape_.windows = {words_.begin() + 1, words_.end()};
     } else if (first == "default") {
@@ -274,7 +276,9 @@ class Reader {
       parameters();
     } else if (first == "program") {
       program();
-    } else if (first != "made" && first != "without") {
+    } else if (first == "without") {
+      if (word(1) == "checkpointing") tape_.checkpoints = false;
+    } else if (first != "made") {
       throw BadInput("'" + first + "' begins no line of a tape");
     }
   }

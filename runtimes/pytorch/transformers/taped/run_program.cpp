@@ -110,8 +110,12 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
                    " is not predicted yet; vramfit model runs it");
   }
   aten::Results results;
+  const bool of_tokens = embeds_tokens(instruction);
+  if (hooks_ != nullptr && of_tokens) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
     results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
+    const bool is_head = frame.prefix.empty();
+    if (hooks_ != nullptr && is_head) hooks_->after_head(results.front());
   } else {
     std::vector<aten::Value> args;
     args.reserve(instruction.args.size());
@@ -122,8 +126,9 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
       throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
     }
   }
+  if (hooks_ != nullptr && of_tokens) hooks_->after_embedding(results.at(0));
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && embeds_tokens(instruction)) {
+  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && of_tokens) {
     results.at(0).impl()->requires_grad = true;
   }
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
@@ -257,7 +262,11 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
     auto& cache = static_cast<Cache&>(*frame.step->cache);
     inner.state = &cache.layers.at(static_cast<std::size_t>(layer));
   }
+  const bool hooked = hooks_ != nullptr && !frame.carried.empty();
+  const auto index = static_cast<std::size_t>(layer);
+  if (hooked) frame.carried.front() = hooks_->before_layer(index, frame.carried.front());
   run(program, body, inner);
+  if (hooked) hooks_->after_layer(index, frame.carried.front());
 }
 
 void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
@@ -289,6 +298,9 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     carried = {settings_.checkpoint == GradientCheckpointing::Full
                    ? checkpoint(context_, forward, hidden)
                    : reentrant_checkpoint(context_, forward, hidden)};
+  }
+  if (hooks_ != nullptr && !carried.empty()) {
+    carried.front() = hooks_->before_head(carried.front());
   }
   carried.resize(std::max(carried.size(), layers.results.size()));
   for (std::size_t i = 0; i < layers.results.size(); ++i) {

@@ -167,6 +167,7 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
   shape.layer_kinds = layer_kinds(tape, keys, config.layers);
   shape.projections = tape.projections();
   shape.lora_targets = tape.lora_targets;
+  shape.expert_targets = tape.expert_targets;
   shape.has_experts = has_experts(tape);
   config.taped = std::move(shape);
   config.taped->parameters = counted(config, tape, release);

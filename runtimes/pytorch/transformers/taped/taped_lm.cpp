@@ -34,6 +34,9 @@ bool uses(const Program& program, std::string_view op, const std::string& parame
 TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config,
                  const ModelSettings& settings)
     : CausalLm(context, config, settings), tape_(tape), keys_(*config.source, tape) {
+  if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
+    throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
+  }
   build();
 }
 

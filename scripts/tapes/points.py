@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
@@ -75,6 +77,21 @@ _WINDOWS = {
     "sliding_window": ((128, 160, 96, 144), (24, 36, 20, 28)),
     "attention_chunk_size": ((128, 160, 96, 144), (24, 36, 20, 28)),
 }
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Whole numbers that configs are given, by the names that most types have for them."""
+
+    heads: int
+    groups: int  # heads of keys and values
+    dim: int  # a head's
+    hidden: int  # where heads have a dimension of their own; heads · dim otherwise
+    own: Mapping[str, int]
+    latent: Mapping[str, int]  # of types whose attention is latent, in place of own's
+    windows: Mapping[str, int]
+
+
 LAST_LAYER = "moe_layer_end_index"  # behind which others would be
 KINDS = ("layer_types", "mlp_layer_types", "layers_block_type")
 _PERIODS = ("interval", "pattern", "period", "step", "freq")
@@ -86,27 +103,36 @@ COUNT = len(_HEADS)
 def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
     """A config of that type, as its file. `beyond`: with a window that is shorter than the
     sequence."""
+    sizes = Sizes(
+        *(_POWERS if heads_are is HeadsAre.POWERS else _HEADS)[point],
+        own={key: values[point] for key, values in _SIZES.items()},
+        latent={key: values[point] for key, values in _LATENT.items()},
+        windows={key: values[beyond][point] for key, values in _WINDOWS.items()},
+    )
+    return config_of(kind, sizes, layers, heads_are)
+
+
+def config_of(kind, given, layers, heads_are):
+    """A config of that type and those sizes, as its file."""
     config = small(kind)
-    powers = heads_are is HeadsAre.POWERS
-    heads, groups, dim, hidden = (_POWERS if powers else _HEADS)[point]
     head_dim = heads_are in (HeadsAre.FREE, HeadsAre.LONG)
     names = CONFIG_MAPPING[kind].attribute_map
     sizes = {
-        "num_attention_heads": heads,
-        "num_key_value_heads": groups,
-        "num_kv_heads": groups,
-        "hidden_size": hidden if head_dim else heads * dim,
-        **{key: values[point] for key, values in _SIZES.items()},
-        **{key: values[beyond][point] for key, values in _WINDOWS.items()},
+        "num_attention_heads": given.heads,
+        "num_key_value_heads": given.groups,
+        "num_kv_heads": given.groups,
+        "hidden_size": given.hidden if head_dim else given.heads * given.dim,
+        **given.own,
+        **given.windows,
     }
     if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
         config.pop("head_dim", None)
         if _is_of_rope(kind):
-            config["head_dim"] = _LATENT["qk_rope_head_dim"][point]
-        sizes |= {key: values[point] for key, values in _LATENT.items()}
-        sizes["num_key_value_heads"] = heads
+            config["head_dim"] = given.latent["qk_rope_head_dim"]
+        sizes |= given.latent
+        sizes["num_key_value_heads"] = given.heads
     elif "head_dim" in config or (head_dim and _may_have(kind, "head_dim")):
-        config[names.get("head_dim", "head_dim")] = dim
+        config[names.get("head_dim", "head_dim")] = given.dim
     sizes = {names.get(key, key): size for key, size in sizes.items()}
     for key in _derived(kind, sizes):
         config.pop(key, None)

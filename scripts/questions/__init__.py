@@ -1,0 +1,1 @@
+"""Random questions: what `fit` answers, beside what PyTorch took of the stand-in."""

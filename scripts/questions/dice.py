@@ -7,7 +7,7 @@ from pathlib import Path
 
 _SCRIPTS = Path(__file__).resolve().parents[1]
 _DATA = _SCRIPTS.parent / "data"
-sys.path[:0] = [str(_SCRIPTS / "tapes"), str(_SCRIPTS / "breadth")]
+sys.path += [str(_SCRIPTS / "tapes"), str(_SCRIPTS / "breadth")]
 
 from points import HeadsAre, Sizes, config_of
 from transformers import AutoConfig
@@ -37,6 +37,7 @@ def question(kind, dice):
     longest = seq + asked.get("generate", 0)
     config = config_of(kind, _sizes(dice, longest, text), dice.randint(2, 4), _heads_are(kind, text))
     config["tie_word_embeddings"] = dice.random() < 0.4
+    config.pop("qk_head_dim", None)  # the sum of two others
     # As it would stand in a file, with all that the class has.
     config = json.loads(AutoConfig.for_model(**config).to_json_string())
     return {"config": config, "asked": asked}
@@ -51,7 +52,9 @@ def _linears(tape):
     """The last parts of their names, as LoRA takes them; none where there is no tape."""
     train = tape.partition("\nprogram train\n")[2].partition("\nprogram ")[0]
     found = re.findall(r"linear\.default \S+ @\.(?:\S+\.)?(\S+)\.weight", train)
-    return list(dict.fromkeys(found))
+    left_out = re.findall(r"^(?:no|expert)_targets (.*)", tape, re.MULTILINE)
+    others = {name for line in left_out for name in line.split()}
+    return [name for name in dict.fromkeys(found) if name not in others]
 
 
 def _training(dice, linears):

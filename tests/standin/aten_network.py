@@ -97,11 +97,12 @@ def attended(draw):
     mask = draw.random.choice([None, BOOL, dtype])
     if mask is not None:
         learned = mask == dtype and draw.maybe(0.5)
-        mask = plain(
-            draw, [batch, draw.random.choice([1, heads]), queries, keys], mask, grad=learned
-        )
+        own = draw.random.choice([1, heads])
+        mask = plain(draw, [batch, own, queries, keys], mask, grad=learned)
+        if draw.maybe(0.2):  # of columns
+            mask["strides"] = [own * queries * keys, queries * keys, 1, queries]
     causal = mask is None and queries == keys
-    return [*qkv, mask, 0.0, causal, None, groups > 1]
+    return [*qkv, mask, 0.0, causal, None, groups > 1 or draw.maybe(0.2)]
 
 
 def softmax(draw):

@@ -17,7 +17,7 @@ Results attention(const Call& call) {
   options.mask = call.tensor(3);
   options.dropout = call.real(4);
   options.causal = call.flag(5);
-  options.grouped = call.flag(7);
+  options.grouped = call.flag(7) && call.tensor(0).size(1) != call.tensor(1).size(1);
   return {scaled_dot_product_attention(call.tensor(0), call.tensor(1), call.tensor(2), options)};
 }
 

@@ -32,7 +32,10 @@ Backend select(const Tensor& query, const Tensor& key, const Tensor& value,
       head_dim <= (arch.sm == 90 ? 256 : 128) && head_dim % 8 == 0 && key.size(2) > 1;
   // check_attn_mask_shape: none that has a gradient.
   const bool learned = options.mask.defined() && needs_graph(context, options.mask);
-  if (half && cudnn_first && shaped && !learned) return Backend::Cudnn;
+  // check_last_dim_stride_equals_1_dense.
+  const Tensor& mask = options.mask;
+  const bool by_rows = !mask.defined() || mask.strides()[mask.rank() - 1] == 1;
+  if (half && cudnn_first && shaped && !learned && by_rows) return Backend::Cudnn;
   // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
   // before Ampere, and no bf16 in either.
   const bool ampere = arch.sm >= 80;
@@ -40,7 +43,7 @@ Backend select(const Tensor& query, const Tensor& key, const Tensor& value,
     return Backend::Flash;
   }
   const bool efficient = ampere || query.type() != ScalarType::BFloat16;
-  if (efficient && !options.grouped) return Backend::Efficient;
+  if (efficient && !options.grouped && by_rows) return Backend::Efficient;
   return Backend::Math;
 }
 

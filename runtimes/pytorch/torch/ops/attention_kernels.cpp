@@ -44,8 +44,10 @@ Tensor aligned_mask(const Tensor& mask, std::int64_t heads) {
   constexpr std::int64_t kAlignment = 8;
   if (!mask.defined()) return mask;
   const Dims sizes = mask.sizes().with(1, heads);
-  const std::int64_t behind = round_up(mask.size(-1), kAlignment) - mask.size(-1);
-  if (behind == 0) return expand(mask, sizes);
+  const std::int64_t behind = kAlignment - mask.size(-1) % kAlignment;
+  bool is_aligned = true;
+  for (int i = 0; i + 1 < mask.rank(); ++i) is_aligned &= mask.strides()[i] % kAlignment == 0;
+  if (is_aligned) return expand(mask, sizes);
   return expand(slice(constant_pad(mask, {0, behind}), -1, mask.size(-1)), sizes);
 }
 
@@ -239,7 +241,8 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   // kernel_forward.h (kNeedsOutputAccumulatorBuffer): what is wider than its widest kernel that
   // keeps outputs in registers is summed up in memory, in fp32.
   constexpr std::int64_t kWidestInRegisters = 128;
-  if (is_half(query.type()) && value.size(3) > kWidestInRegisters) {
+  const std::int64_t width = std::max(query.size(3), value.size(3));
+  if (is_half(query.type()) && width > kWidestInRegisters) {
     empty(context, out, ScalarType::Float, Category::Workspace);
   }
   // Seed and offset of dropout stay on the CPU.

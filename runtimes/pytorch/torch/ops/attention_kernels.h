@@ -8,8 +8,8 @@ namespace vramfit::pytorch {
 
 /// convert_boolean_attn_mask: 0 and -inf in the query's type.
 Tensor additive_mask(const Tensor& mask, ScalarType type);
-/// preprocess_mask: memory-efficient attention wants rows of a multiple of 8 elements, and where
-/// they are not copies the mask into a wider one of which it takes a slice. Of every head.
+/// preprocess_mask: memory-efficient attention wants rows that begin at multiples of 8 elements,
+/// and where they do not copies the mask into a wider one of which it takes a slice. Of every head.
 Tensor aligned_mask(const Tensor& mask, std::int64_t heads);
 
 Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value,

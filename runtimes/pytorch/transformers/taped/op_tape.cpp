@@ -34,10 +34,22 @@ std::vector<std::string> OpTape::projections() const {
       if (each.name != "linear.default" || each.args[1].kind != Operand::Kind::Parameter) continue;
       std::string name = each.args[1].path.substr(0, each.args[1].path.rfind('.'));
       name = name.substr(name.rfind('.') + 1);
-      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
+      const auto is_in = [&name](const std::vector<std::string>& list) {
+        return std::find(list.begin(), list.end(), name) != list.end();
+      };
+      if (!is_in(no_targets) && !is_in(all)) all.push_back(std::move(name));
     }
   }
   return all;
+}
+
+std::string OpTape::embedding() const {
+  const auto train = programs.find("train");
+  if (train == programs.end()) return {};
+  for (const Instruction& each : train->second.main) {
+    if (each.name == kEmbedding && !each.args.empty()) return each.args[0].path;
+  }
+  return {};
 }
 
 }  // namespace vramfit::pytorch

@@ -101,6 +101,8 @@ struct NamedTensor {
   std::string tied_to;  ///< where tie_word_embeddings is set
 };
 
+constexpr std::string_view kEmbedding = "embedding.default";
+
 struct OpTape {
   std::string model_type;
   std::string layers_key;                      ///< of the config: how many layers
@@ -133,6 +135,7 @@ struct OpTape {
   std::map<std::string, std::vector<std::string>> cycles;
   bool checkpoints = true;  ///< transformers has activation checkpointing for the type
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
+  std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of
   std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too
   std::vector<std::string> windows;         ///< keys of the config that say how far attention sees
   std::vector<std::string> states;          ///< names of what a cache holds of a layer
@@ -140,6 +143,8 @@ struct OpTape {
 
   /// Linears of its layers, by the last part of their names.
   std::vector<std::string> projections() const;
+  /// The weight that tokens are looked up in, which a forward does first.
+  std::string embedding() const;
 };
 
 /// Throws BadInput where it is none, naming the line.

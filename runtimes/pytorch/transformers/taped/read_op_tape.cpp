@@ -266,6 +266,8 @@ class Reader {
       tape_.kinds = {words_.begin() + 1, words_.end()};
     } else if (first == "lora_targets") {
       tape_.lora_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "no_targets") {
+      tape_.no_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "expert_targets") {
       tape_.expert_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "windows") {

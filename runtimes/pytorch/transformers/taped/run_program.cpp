@@ -29,14 +29,6 @@ bool is_named_behind(const Body& main, const Instruction& layers, const Register
   return named;
 }
 
-/// The tokens are the first of what a program is given.
-bool embeds_tokens(const Instruction& instruction) {
-  if (instruction.name != "embedding.default" || instruction.args.size() < 2) return false;
-  const Operand& tokens = instruction.args[1];
-  return tokens.kind == Operand::Kind::Register &&
-         tokens.tensor.scope == Register::Scope::Program && tokens.tensor.number == 0;
-}
-
 /// Of other sizes, in memory that is as it was: what so many tokens more would have left, until a
 /// forward makes it anew.
 Tensor resized(const Tensor& tensor, const Dims& sizes) {
@@ -110,7 +102,7 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
                    " is not predicted yet; vramfit model runs it");
   }
   aten::Results results;
-  const bool of_tokens = embeds_tokens(instruction);
+  const bool of_tokens = instruction.name == kEmbedding && instruction.args[0].path == embedding_;
   if (hooks_ != nullptr && of_tokens) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
     results.push_back((*linear)(at(instruction.args[0].tensor, frame)));

@@ -33,7 +33,10 @@ bool uses(const Program& program, std::string_view op, const std::string& parame
 
 TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config,
                  const ModelSettings& settings)
-    : CausalLm(context, config, settings), tape_(tape), keys_(*config.source, tape) {
+    : CausalLm(context, config, settings),
+      tape_(tape),
+      keys_(*config.source, tape),
+      embedding_(tape.embedding()) {
   if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
     throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
   }

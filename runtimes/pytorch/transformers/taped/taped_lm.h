@@ -74,6 +74,7 @@ class TapedLm final : public CausalLm {
 
   const OpTape& tape_;
   ConfigKeys keys_;
+  const std::string embedding_;  ///< of tokens: its weight's path
   // Modules by their paths, in the order in which their parameters are made.
   struct Module {
     std::string path;

@@ -17,6 +17,7 @@ from roll import rolled
 from solve import NoSizeError, Solver, merged, values_apart
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.pytorch_utils import Conv1D
 
 _LAYERS = 3
 _GENERATION = ("prefill", "decode")
@@ -224,7 +225,7 @@ class _Recording:
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
         lines += _defaults(kind, self._points["train"])
-        lines += _lora_targets(kind) + _expert_targets(kind)
+        lines += _lora_targets(kind) + _expert_targets(kind) + _no_targets(model)
         lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)
         return "\n".join(lines) + "\n"
@@ -361,6 +362,18 @@ def _expert_targets(kind):
     like = conversion._MODEL_TO_CONVERSION_PATTERN.get(kind)
     named = sorted(conversion._MOE_TARGET_MODULE_MAPPING.get(like, ()))
     return [" ".join(["expert_targets", *named])] if named else []
+
+
+def _no_targets(model):
+    """Modules that multiply by a weight, and are none that LoRA adapts: routers."""
+    named = {
+        path.rpartition(".")[2]
+        for path, module in layers_of(model)[1].named_modules()
+        if getattr(module, "weight", None) is not None
+        and module.weight.dim() == 2
+        and not isinstance(module, (torch.nn.Linear, torch.nn.Embedding, Conv1D))
+    }
+    return [" ".join(["no_targets", *sorted(named)])] if named else []
 
 
 def _parameters(model, layers_path, names, frozen):

@@ -28,10 +28,11 @@ class Said:
     refused: str = ""  # the line, where vramfit has no answer
 
 
-def _package() -> Any:
+def package() -> Any:
     if not (PACKAGE / "vramfit").exists():
         raise BadInputError(f"{PACKAGE / 'vramfit'}: is not there; `make wheel` makes it")
-    sys.path.insert(0, str(PACKAGE))
+    if str(PACKAGE) not in sys.path:
+        sys.path.insert(0, str(PACKAGE))
     import vramfit  # noqa: PLC0415  `make wheel` puts it there
 
     return vramfit
@@ -52,7 +53,7 @@ def _said(row: Row, answer: dict[str, Any] | str) -> Said:
 
 def ask(rows: Sequence[Row]) -> tuple[dict[str, Said], float]:
     """By the rows' keys, and the seconds that all took. Rows of one question ask once."""
-    vramfit = _package()
+    vramfit = package()
     begun = time.perf_counter()
     spelt = {row.key: json.dumps(row.question, sort_keys=True) for row in rows}
     questions = sorted(set(spelt.values()))

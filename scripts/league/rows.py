@@ -4,7 +4,7 @@
 each, or the word for why there is none; `data/league/cases.jsonl` has cases, of several figures."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ class Row:
     bound: str = EXACT  # AT_MOST: what was asked is the largest that the run may have been
     cause: str | None = None  # of its error: a key of words.json
     unasked: str | None = None  # why there is no question: a key of words.json
-    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -65,29 +64,37 @@ def _kind(question: Mapping[str, Any]) -> str:
     return "LoRA" if question.get("lora") else "training"
 
 
+def _told(case: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in case["versions"].items())
+
+
 def cases(path: Path = FOLDER / "cases.jsonl") -> list[Row]:
-    """Of each case a row for every figure that was measured."""
-    return [
-        Row(
-            id=case["id"],
-            source=case["from"],
-            page=case["id"],
-            kind=_kind(case["question"]),
-            gpu=case["gpu"]["name"],
-            card=case["question"].get("gpu"),
-            gpus=int(case["question"].get("gpus", 1)),
-            told={},
-            metric=f"measured by vramfit {case['versions'].get('vramfit', '')}".strip(),
-            measured=value,
-            rounding=0,
-            question=case["question"],
-            figure=figure,
-            cause=case.get("cause"),
-            versions=case["versions"],
-        )
-        for case in (read_jsonl(path) if path.exists() else ())
-        for figure, value in case["measured"].items()
-    ]
+    """Of each case a row for every figure that was measured, or one where it had no room."""
+    found = []
+    for case in read_jsonl(path):
+        question = case["question"]
+        measured = case.get("measured", {"verdict": None})
+        found += [
+            Row(
+                id=case["id"],
+                source=f"case of {case['from']}",
+                page=case["id"],
+                kind=_kind(question),
+                gpu=case["gpu"]["name"],
+                card=question.get("gpu"),
+                gpus=int(question.get("gpus", 1)),
+                told={"model": question.get("model", "a config"), "seq": question.get("seq")},
+                metric=_told(case),
+                measured=value,
+                rounding=0,
+                outcome=case.get("outcome"),
+                question=question,
+                figure=figure,
+                cause=case.get("cause"),
+            )
+            for figure, value in measured.items()
+        ]
+    return found
 
 
 def every_row() -> list[Row]:

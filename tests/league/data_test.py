@@ -6,12 +6,15 @@ from collections import Counter
 import jsonschema
 import pytest
 from league.figures import FIGURES
-from league.rows import FOLDER, published, words
+from league.rows import EXACT, FOLDER, cases, published, words
 from programs import ROOT
 from vramfit_plots.catalogues import load_cards
 
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "league.schema.json").read_text())
-LINES = [json.loads(line) for line in (FOLDER / "published.jsonl").open(encoding="utf-8")]
+LINES, CASES = (
+    [json.loads(line) for line in (FOLDER / name).open(encoding="utf-8")]
+    for name in ("published.jsonl", "cases.jsonl")
+)
 
 
 def closed(part: str) -> jsonschema.Draft202012Validator:
@@ -43,10 +46,46 @@ def test_the_schema_objects(spoil):
     assert list(closed("row").iter_errors(asked | spoil))
 
 
-def test_each_is_there_once():
+def test_every_case_is_as_its_schema_says():
+    validator = closed("case")
+    assert CASES
     assert [
-        name for name, count in Counter(line["id"] for line in LINES).items() if count > 1
+        f"{case['id']}: {error.message}" for case in CASES for error in validator.iter_errors(case)
     ] == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"outcome": "OOM"},  # beside what it took
+        {"from": "a b"},
+        {"host": "x"},
+        {"question": {"model": "gpt2-124m"}},  # of no card
+        {"question": {"gpu": "t4", "Model": "gpt2-124m"}},
+        {"gpu": {"name": "x", "total": 1, "capability": "9.0", "uuid": "x"}},
+    ],
+)
+def test_a_cases_schema_objects(spoil):
+    assert list(closed("case").iter_errors(CASES[0] | spoil))
+
+
+def test_each_is_there_once():
+    names = Counter(line["id"] for line in LINES + CASES)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_a_case_is_a_row_for_each_figure():
+    rows = cases()
+    assert [row.figure for row in rows[:2]] == ["allocated", "reserved"]
+    assert all(row.bound == EXACT for row in rows)
+
+
+def test_a_case_without_room_is_a_verdict(tmp_path):
+    without = {key: value for key, value in CASES[0].items() if key != "measured"}
+    file = tmp_path / "cases.jsonl"
+    file.write_text(json.dumps({**without, "outcome": "OOM"}) + "\n")
+    (row,) = cases(file)
+    assert (row.figure, row.measured, row.outcome) == ("verdict", None, "OOM")
 
 
 def test_words_are_those_that_are_used():

@@ -17,7 +17,7 @@ from vramfit_plots.catalogues import load_cards
 from vramfit_plots.figures import style
 from vramfit_plots.tables import Table, markdown_fragment, text_table
 
-from league import contradictions, picture, table
+from league import contradictions, overheads, picture, table
 from league.asking import ask
 from league.rows import asked, every_row, words
 from league.scores import Score, answers, kept, scores, worse
@@ -63,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         table.by_figure(found),
         table.causes(found, explained),
         table.unasked(rows, explained),
+        overheads.drivers(cards),
+        overheads.beside_allocator(overheads.cases()),
     ]
     contradicting = contradictions.every(rows, found, cards)
     with style.styled():

@@ -2,7 +2,7 @@
 has its cause, or is said to have none that is known."""
 
 import pytest
-from league import contradictions, table
+from league import contradictions, overheads, table
 from league.asking import Said, ask
 from league.rows import AT_MOST, Row, asked, every_row, words
 from league.scores import Score, answers, kept, scores, worse
@@ -52,6 +52,8 @@ def test_the_page_has_these_tables(found):
         table.by_figure(found),
         table.causes(found, words()),
         table.unasked(rows, words()),
+        overheads.drivers(cards),
+        overheads.beside_allocator(overheads.cases()),
     ):
         assert markdown_fragment(built).strip() in shown, "`make league`, and take league.md"
     for line in contradictions.every(rows, found, cards):
@@ -117,3 +119,12 @@ def test_less_than_nothing_and_more_than_a_card_are_impossible():
         "a/3", "s", "p", "inference", "H100", "h100-80gb", 1, {"model": "m"}, "peak", 90 * GB, 0
     )
     assert list(contradictions.impossible([big], cards)) == ["a/3: 90.00 GB on H100"]
+
+
+def test_what_a_driver_keeps_is_a_range_with_its_roundings():
+    cards = load_cards(ROOT / "data" / "gpus.json")
+    found = {kept.card: kept for kept in overheads.kept_by_drivers(cards)}
+    assert all(0 < kept.low <= kept.high < GB for kept in found.values())
+    measured = cards["h100-80gb"].vram - 85_017_493_504  # CUDA's total, of the cases
+    assert found["h100-80gb"].low <= measured <= found["h100-80gb"].high
+    assert found["rtx4090"].listings == 7

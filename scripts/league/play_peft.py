@@ -2,10 +2,10 @@
 
 usage: play_peft.py ASKED.json OUT.jsonl
 
-Asked are `{"id", "config", "peft", "optimizer"}`: a model's config, an adapter's, and the optimizer's
-name with its arguments. A process forked for each builds the model on the card, adapts it, and takes
-three steps of method_comparison/MetaMathQA/run.py's loop. A line as each ends: the most that was
-allocated and reserved, or `error`."""
+Asked are `{"id", "config", "peft", "optimizer"}`: a model's config, an adapter's, and the
+optimizer's name with its arguments. A process forked for each builds the model on the card, adapts
+it, and takes three steps of method_comparison/MetaMathQA/run.py's loop. A line as each ends: the
+most that was allocated and reserved, or `error`."""
 
 import json
 import os

@@ -9,6 +9,7 @@ most that was allocated and reserved, or `error`."""
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ import torch
 import transformers
 
 BATCH, CAP, STEPS = 4, 768, 3
+LIMIT = 90  # seconds
 
 
 def _model(asked):
@@ -73,15 +75,23 @@ def _line(asked):
     return {"id": asked["id"], **told, "seconds": round(time.perf_counter() - begun, 1)}
 
 
+def _append(out, line):
+    with out.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
 def main():
     out = Path(sys.argv[2])
     for asked in json.loads(Path(sys.argv[1]).read_text()):
         child = os.fork()
         if child == 0:
-            with out.open("a") as file:
-                file.write(json.dumps(_line(asked)) + "\n")
+            signal.alarm(LIMIT)
+            _append(out, _line(asked))
             os._exit(0)
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
+        if status:
+            died = f"died with status {os.waitstatus_to_exitcode(status)}"
+            _append(out, {"id": asked["id"], "error": died, "seconds": LIMIT})
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ class Row:
     rounding: int  # half a unit of the last digit that was told, in bytes
     outcome: str | None = None  # "OOM"
     question: Mapping[str, Any] | None = None  # fit's flags
+    played: Mapping[str, Any] | None = None  # in their place: what play_peft.py plays
     figure: str = ""  # of figures.py
     bound: str = EXACT  # AT_MOST: what was asked is the largest that the run may have been
     cause: str | None = None  # of its error: a key of words.json
@@ -102,7 +103,8 @@ def every_row() -> list[Row]:
 
 
 def asked(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row.question is not None]
+    """By a question, or played on the stand-in."""
+    return [row for row in rows if row.question is not None or row.played is not None]
 
 
 def words() -> dict[str, Any]:

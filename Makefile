@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept tapes breadth test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept tapes breadth league league-played league-rivals test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -42,6 +42,16 @@ tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTo
 
 breadth: wheel build/venv/tables.stamp build/exact/exact.stamp  ## every type of causal language model that transformers has, small, on the stand-in, into build/breadth/ (ONLY=PART of a type's name)
 	PYTHONPATH=scripts python -m breadth --only '$(ONLY)'
+
+league: wheel build/venv/tables.stamp  ## what others measured on their own cards, beside what vramfit says, into build/league/, and its picture, into plots/pictures/
+	PYTHONPATH=scripts python -m league
+	cp build/league/league.png plots/pictures/
+
+league-played: wheel build/venv/tables.stamp build/exact/exact.stamp  ## the league's rows that are played on the stand-in, into build/league/
+	PYTHONPATH=scripts python -m league.play
+
+league-rivals: wheel build/venv/tables.stamp build/exact/exact.stamp  ## what else says how much memory a run takes, on all reference cases that it answers, into build/league/
+	PYTHONPATH=scripts python -m league.rivals
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from vramfit._answer import Answer
 from vramfit._bad_input import bad_input
+from vramfit._case import card_of, case_of, question_of, versions_of
 from vramfit._core import BadInput
-from vramfit._questions import estimate
+from vramfit._questions import estimate, flags_of
 from vramfit._verify import Verification, verify
 
 
@@ -39,6 +42,8 @@ class watch:  # noqa: N801 - used as a function
         self.answer = estimate(**flags)
         self._torch: Any = None
         self._lacking = "nothing was recorded yet"  # why there is no verification
+        self._ended = ""  # how: "well" or "OOM"; else there is nothing to tell
+        self._beside: list[int] = []  # what the card lost beside the allocator, before and after
 
     def __enter__(self) -> watch:
         try:
@@ -49,6 +54,7 @@ class watch:  # noqa: N801 - used as a function
             raise bad_input("watch: needs a GPU that PyTorch sees")
         self._torch = torch
         torch.cuda.synchronize()
+        self._beside = [self._lost_beside()]
         torch.cuda.reset_peak_memory_stats()
         torch.cuda.memory._record_memory_history(max_entries=self._max_entries, clear_history=True)
         return self
@@ -62,6 +68,10 @@ class watch:  # noqa: N801 - used as a function
         cuda = self._torch.cuda
         if kind is None:
             cuda.synchronize()
+            self._ended = "well"
+        elif issubclass(kind, self._torch.OutOfMemoryError):
+            self._ended = "OOM"
+        self._beside.append(self._lost_beside())
         self.allocated = cuda.max_memory_allocated()
         self.reserved = cuda.max_memory_reserved()
         with tempfile.TemporaryDirectory() as folder:
@@ -75,6 +85,37 @@ class watch:  # noqa: N801 - used as a function
                 self.verification = verify(path.read_bytes(), **self._flags)
             except BadInput as refused:
                 self._lacking = str(refused)
+
+    def _lost_beside(self) -> int:
+        """Of the card, by this process and all others."""
+        free, total = self._torch.cuda.mem_get_info()
+        return int(total - free - self._torch.cuda.memory_reserved())
+
+    def case(self, sender: str = "anonymous") -> dict[str, Any]:
+        """The run as a case of the league, with nothing private in it: what was asked, the card,
+        releases, and what it took. Raises BadInput where no case can be made of it."""
+        if not self._ended:
+            raise bad_input(f"case: {self._lacking}")
+        flags, not_honoured = flags_of(dict(self._flags))
+        if not_honoured:
+            raise bad_input(f"case: {not_honoured[0]}")
+        gpu, card = card_of(self._torch)
+        question = question_of(flags, self.answer, card)
+        measured = {"allocated": self.allocated, "reserved": self.reserved}
+        return case_of(
+            question,
+            gpu=gpu,
+            versions=versions_of(self._torch),
+            measured=measured if self._ended == "well" else None,
+            beside=self._beside,
+            sender=sender,
+        )
+
+    def write_case(self, path: str | PathLike[str], sender: str = "anonymous") -> None:
+        """Appends the case to a file, a line of JSON."""
+        line = json.dumps(self.case(sender))
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
 
     @property
     def agrees(self) -> bool:

@@ -159,6 +159,7 @@ def _outcome(scenario):
         "says": str(watched),
         "real": (watched.allocated, watched.reserved),
         "predicted": (levels.allocated, levels.reserved),
+        "case": watched.case() if watched.agrees else None,
     }
 
 
@@ -178,6 +179,16 @@ def test_every_allocation_is_as_predicted(scenario):
     outcome = alone(scenario)
     assert outcome["agrees"], outcome["says"]
     assert outcome["real"] == outcome["predicted"], outcome["says"]
+
+
+def test_a_case_of_it_asks_the_same():
+    outcome = alone(from_the_loading_on)
+    case = outcome["case"]
+    assert (case["measured"]["allocated"], case["measured"]["reserved"]) == outcome["real"]
+    again = vramfit.estimate(**case["question"]).levels
+    assert (again.allocated, again.reserved) == outcome["predicted"]
+    assert case["gpu"]["name"] == torch.cuda.get_device_name(0)
+    assert 0 < case["beside"][0] <= case["beside"][1]
 
 
 def test_adapters_over_four_bits():

@@ -32,6 +32,8 @@ def torch(monkeypatch):
         is_available=lambda: True,
         synchronize=lambda: calls.append("synchronize"),
         reset_peak_memory_stats=lambda: calls.append("reset"),
+        mem_get_info=lambda: (0, 0),
+        memory_reserved=lambda: 0,
         max_memory_allocated=lambda: 123,
         max_memory_reserved=lambda: 456,
         memory=SimpleNamespace(_record_memory_history=record, _dump_snapshot=dump),

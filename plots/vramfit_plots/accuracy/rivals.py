@@ -130,9 +130,10 @@ class Rival:
     said: pd.Series  # by case number
 
 
-def _score(
+def score(
     comparison: Accuracy, allocated: Mapping[int, float], totals: Mapping[int, float]
 ) -> Score:
+    """Of what was said of cases, by their numbers."""
     cases, cards = comparison.cases, comparison.cards
     errors = pd.Series({i: said / cases[i].peak["peak"] - 1 for i, said in allocated.items()})
     mistakes = [
@@ -145,7 +146,7 @@ def _score(
 
 def ours(comparison: Accuracy, among: list[int]) -> Score:
     predictions = comparison.predictions
-    return _score(
+    return score(
         comparison,
         {i: predictions[i].peak["peak"] for i in among},
         {i: predictions[i].total for i in among},
@@ -167,7 +168,7 @@ def rivals(comparison: Accuracy) -> list[Rival]:
         }
         if not spoken_of:
             continue
-        theirs = _score(comparison, spoken_of, spoken_of)
+        theirs = score(comparison, spoken_of, spoken_of)
         own = ours(comparison, list(spoken_of))
         found.append(Rival(formula, theirs, own, pd.Series(spoken_of)))
     return found

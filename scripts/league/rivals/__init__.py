@@ -1,0 +1,1 @@
+"""What else says how much memory a run takes, held against the same measurements."""

@@ -1,4 +1,4 @@
-"""The command `vramfit`: what `fit` does, `vramfit check`, `run`, `record` and `model`."""
+"""The command `vramfit`: what `fit` does, `vramfit check`, `run`, `record`, `model` and `compare`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,12 @@ def main() -> int:
         from vramfit._model import model
 
         return model(sys.argv[2:])
+    if sys.argv[1:2] == ["compare"]:
+        from vramfit._compare import compare
+
+        return compare(sys.argv[2:])
     if sys.argv[1:2] in (["--help"], ["-h"]):
-        print("Beside what follows: vramfit check, run, record and model --help\n")
+        print("Beside what follows: vramfit check, run, record, model and compare --help\n")
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:], _otherwise(sys.argv[1:]))

@@ -67,21 +67,19 @@ def _levels(old: Answer, new: Answer, tolerance: Tolerance) -> Iterable[Json]:
 def _outcome(
     old: Answer, new: Answer, levels: list[Json], across_cards: bool
 ) -> tuple[str, str | None]:
-    if old.gpu != new.gpu and not across_cards:
-        return NOT_COMPARABLE, "another card: --across-cards"
-    if old.verdict is None:
-        return NOT_COMPARABLE, "the old script itself failed"
-    if new.verdict is None:
-        return WORSE, "the script itself fails"
-    stopped = [answer.ended in ("memory", "refused") for answer in (old, new)]
-    if all(stopped):
-        return NOT_COMPARABLE, "both ran out of memory, and levels end there: on a larger --vram"
-    if stopped[1]:
-        return WORSE, "it runs out of memory"
-    if stopped[0]:
-        return BETTER, "it does not run out of memory any more"
-    if old.fits and not new.fits:
-        return WORSE, "it does not fit any more"
+    ran_out = [answer.ended in ("memory", "refused") for answer in (old, new)]
+    both = "both ran out of memory, and levels end there: on a larger --vram"
+    for holds, outcome, why in (
+        (old.gpu != new.gpu and not across_cards, NOT_COMPARABLE, "another card: --across-cards"),
+        (old.verdict is None, NOT_COMPARABLE, "the old script itself failed"),
+        (new.verdict is None, WORSE, "the script itself fails"),
+        (all(ran_out), NOT_COMPARABLE, both),
+        (ran_out[1], WORSE, "it runs out of memory"),
+        (ran_out[0], BETTER, "it does not run out of memory any more"),
+        (old.fits and not new.fits, WORSE, "it does not fit any more"),
+    ):
+        if holds:
+            return outcome, why
     outcomes = {level["outcome"] for level in levels}
     return WORSE if WORSE in outcomes else BETTER if BETTER in outcomes else SAME, None
 

@@ -48,7 +48,7 @@ def limits_of(mark: pytest.Mark) -> Limits:
     except _core.BadInput as error:
         raise bad_input(f"vram: {error}") from None
     limit, steps = given.get("max"), given.get("steps", _ALL_STEPS)
-    if not isinstance(steps, int) or steps < 1:
+    if type(steps) is not int or steps < 1:
         raise bad_input(f"vram: steps: is {steps!r}; a whole number from 1")
     return Limits(
         card=tuple(text for name, value in card.items() for text in (f"--{name}", value)),

@@ -72,6 +72,8 @@ def _read(item: pytest.Item, file: Path) -> Iterator[pytest.TestReport]:
         )
         report.nodeid = item.nodeid
         report.user_properties = [tuple(pair) for pair in report.user_properties]
+        if isinstance(report.longrepr, list):
+            report.longrepr = tuple(report.longrepr)  # of a skip: JSON knows no tuples
         yield report
 
 

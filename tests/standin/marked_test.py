@@ -117,14 +117,14 @@ def test_more_than_max_fails_with_what_held_it(session):
     assert how == "failure"
     first = words.splitlines()[0]
     assert first == "takes 3.48 GB of the GPU's memory, 1.48 GB more than max, 2.00 GB"
-    assert "  optimizer state       0.80        4   test_it.py:28\n" in words
+    assert "  optimizer state      0.800        4   test_it.py:27\n" in words
 
 
 def test_running_out_fails_at_its_line(session):
     how, words = told(session, "test_runs_out")
     assert how == "failure"
     assert "test_it.py:51:" in words
-    assert "test_it.py:27:" in words
+    assert "test_it.py:26:" in words
     assert "OutOfMemoryError: CUDA out of memory" in words
 
 

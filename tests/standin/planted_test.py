@@ -1,5 +1,5 @@
-"""A tensor that a copy of transformers keeps too long is found at its line, by comparing two runs of
-one script.
+"""A tensor that a copy of transformers keeps too long is found at its line: two runs of one script
+are compared.
 """
 
 import json
@@ -80,30 +80,28 @@ def compare(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "made_in", "more"),
+    ("change", "made_in", "more"),
     [
         # A tensor of its own, of each layer until the next forward.
         (
-            PRODUCT,
-            f"self.kept = x.double()\n        {PRODUCT}",
+            (PRODUCT, f"self.kept = x.double()\n        {PRODUCT}"),
             "self.kept = x.double()",
             8 * LAYERS * ROWS * TOKENS * WIDTH,
         ),
         # One that is there anyway and would go: it is told where it was made.
         (
-            OF_MLP,
-            f"{OF_MLP}\n        self.kept = hidden_states",
+            (OF_MLP, f"{OF_MLP}\n        self.kept = hidden_states"),
             PRODUCT,
             4 * LAYERS * ROWS * TOKENS * WIDTH,
         ),
     ],
     ids=["of_its_own", "there_anyway"],
 )
-def test_a_tensor_that_is_kept_too_long(copied, tmp_path, before, after, made_in, more):
+def test_a_tensor_that_is_kept_too_long(copied, tmp_path, change, made_in, more):
     old = run_with(copied, tmp_path, "old")
     text = copied.read_text()
-    assert text.count(f"        {before}\n") == 1
-    planted = text.replace(before, after)
+    assert text.count(f"        {change[0]}\n") == 1
+    planted = text.replace(*change)
     copied.write_text(f"# Another line.\n{planted}")  # so that all others move
     new = run_with(copied, tmp_path, "new")
 

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept tapes breadth test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept releases tapes breadth test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -35,6 +35,12 @@ exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's refer
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept
 	cp build/exact/run.png plots/pictures/
+
+# The environment of torch 2.11 is exact's.
+RELEASES := 2.9 2.13 2.15 transformers-5.24
+
+releases: wheel build/venv/tables.stamp build/exact/exact.stamp $(RELEASES:%=build/releases/%/done)  ## pinned cases with releases of PyTorch and transformers on the stand-in, into data/releases/, and what moved (ONLY='NAME …'; 8 GB of disk)
+	PYTHONPATH=scripts:build/python python -m releases --only '$(ONLY)'
 
 tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/, and what moved (ONLY='TYPE …')
 	mkdir -p build/tapes
@@ -131,3 +137,7 @@ build/venv/%.stamp: requirements/%.lock scripts/venv | system
 # PyTorch is large, and wants other versions of what is in build/venv.
 build/exact/exact.stamp: requirements/exact.lock scripts/venv | system
 	scripts/venv exact build/exact
+
+build/releases/%/done: requirements/release-%.lock scripts/venv | system
+	scripts/venv release-$* build/releases/$*
+	touch $@

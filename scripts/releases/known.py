@@ -53,6 +53,8 @@ TOLD = {
     "step": "pytorch_single_gpu/llama2-7b/train/bf16/adamw/b:4/s:512",
     "lora": "pytorch_single_gpu/llama2-7b/train/bf16/adamw_fused/b:4/s:512/r:16/q_proj,v_proj",
     "generation": "pytorch_single_gpu/llama2-7b/infer/bf16/1x512,8x2048",
+    "step-fp32": "pytorch_single_gpu/tinyllama-1.1b/train/fp32/adamw/b:2/s:1024",
+    "step-gemma3": "pytorch_families/gemma3-1b/train/bf16/adamw_fused/b:2/s:512",
 }
 
 

@@ -130,6 +130,13 @@ def test_the_run_s_peak_comes_first_and_lines_are_told_once(answer, compare):
     assert "at the peak of forward of step 1, +1,000,000,000 B: the same lines" in words
 
 
+def test_what_no_line_holds_is_rounding(answer, compare):
+    one = answer()
+    new = grown(one, "forward", 3 * GB, held(GB, f"{LIBRARY}:65", "x"))
+    words = compare(one, new).stdout
+    assert "+2,000,000,000 B  rounding, in blocks that the allocator does not split\n" in words
+
+
 def test_less_is_better(answer, compare):
     one = answer()
     ran = compare(grown(one, "backward", GB, held(GB, "/a/train.py:9", "y")), one)

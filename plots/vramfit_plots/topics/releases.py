@@ -38,7 +38,7 @@ def _lines(change: Mapping[str, Any], case: str) -> str:
         if row["command"] == case and row["moved"]:
             lines = row["moved"][0]["lines"]
             if lines is None:
-                return "which line PyTorch 2.9 does not tell"
+                return "which line, PyTorch 2.9 does not tell"
             return "; ".join(map(_line, lines[:_LINES]))
     return ""
 
@@ -71,10 +71,7 @@ def build(inputs: Inputs) -> list[Table]:
     cases: Sequence[str] = list(found.in_order[0].readings)
     columns = [
         Column("case", str),
-        *(
-            Column(release.name, partial(_peaks, release=release))
-            for release in found.in_order
-        ),
+        *(Column(release.name, partial(_peaks, release=release)) for release in found.in_order),
     ]
     moved = (
         Column("releases", "releases"),

@@ -78,15 +78,20 @@ def _stages(row: Json) -> Iterator[tuple[str, list[Json]]]:
         if stage["lines"] is None:
             yield f"{head} which lines, this PyTorch does not tell", []
             continue
+        rest = new - old - sum(line["new"] - line["old"] for line in stage["lines"])
         lines = [line for line in stage["lines"] if _identity(line) not in shown]
         shown |= {_identity(line) for line in lines}
-        if not stage["lines"]:
-            head += " every line holds the same, in blocks of other sizes"
-        elif not lines:
+        if stage["lines"] and not lines:
             head += " the same lines"
         elif len(lines) > _LINES:
             head += f" the {_LINES} lines of {len(lines)} that moved most"
-        yield head, lines[:_LINES]
+        yield head, [*lines[:_LINES], *([_unsplit(rest)] if rest else [])]
+
+
+def _unsplit(rest: int) -> Json:
+    """A line of what no tensor asked for: blocks that are larger than what lies in them."""
+    unsplit = {"component": "rounding", "text": "", "in_backward": False, "line": "", "script": ""}
+    return {**unsplit, "old": max(-rest, 0), "new": max(rest, 0)}
 
 
 def _identity(line: Json) -> tuple[str, ...]:
@@ -96,6 +101,8 @@ def _identity(line: Json) -> tuple[str, ...]:
 
 def _what(line: Json) -> str:
     component: str = line["component"].replace("_", " ")
+    if component == "rounding":
+        return "rounding, in blocks that the allocator does not split"
     where = "no line of Python"
     if line["line"]:
         where = "/".join(line["line"].split("/")[-2:])

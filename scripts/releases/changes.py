@@ -10,9 +10,8 @@ from typing import Any
 from programs import ROOT, BadInputError, writing
 from vramfit_plots.releases import Release as Played
 from vramfit_plots.releases import load_release
-from vramfit_plots.units import MIB
 
-from releases.known import KEPT, Release
+from releases.known import KEPT, TOLD, Release
 
 _FILE = KEPT / "changes.json"
 _LINES = 10  # of a stage, those that moved most
@@ -36,6 +35,7 @@ def _compared(old: Release, new: Release) -> list[dict[str, Any]]:
         raise BadInputError(f"vramfit compare {old.name} {new.name}: {ran.stderr.strip()}")
     rows: list[dict[str, Any]] = json.loads(ran.stdout)["rows"]
     for row in rows:
+        row["case"] = TOLD[row["name"]]
         for stage in row["moved"]:
             stage["lines"] = stage["lines"] and stage["lines"][:_LINES]
     return rows
@@ -59,8 +59,6 @@ def _between(old: Played, new: Played) -> Iterator[str]:
         elif before == after:
             same += 1
         else:
-            allocated, reserved = (
-                (now - then) / MIB for then, now in zip(before, after, strict=True)
-            )
-            yield f"  {case}: allocated {allocated:+,.2f} MiB, reserved {reserved:+,.2f} MiB"
+            allocated, reserved = (now - then for then, now in zip(before, after, strict=True))
+            yield f"  {case}: allocated {allocated:+,} B, reserved {reserved:+,} B"
     yield f"  the same peaks: {same} of {len(cases)}"

@@ -42,7 +42,7 @@ class Release:
 # In order; each is told of beside the one before it.
 RELEASES = (
     Release("torch-2.9", _BUILT / "2.9"),
-    Release("torch-2.11", ROOT / "build" / "exact"),
+    Release("torch-2.11", _BUILT / "2.11"),
     Release("torch-2.13", _BUILT / "2.13"),
     Release("torch-2.15", _BUILT / "2.15"),
     Release("torch-2.15-transformers-5.24", _BUILT / "2.15", _BUILT / "transformers-5.24"),

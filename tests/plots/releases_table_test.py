@@ -41,7 +41,11 @@ def played(tmp_path):
     write(tmp_path, "one", **{CASE: stages, OTHER: stages})
     write(tmp_path, "two", **{CASE: less, OTHER: stages})
     write(tmp_path, "three", **{CASE: "it has no such op", OTHER: stages})
-    row = {"command": CASE, "moved": [{"lines": [LINE]}]}
+    moved = [
+        {"peak": [9, 8], "lines": []},
+        {"peak": [64 * MIB, 0], "lines": [LINE]},
+    ]
+    row = {"case": CASE, "moved": moved}
     changes = [
         {"old": "one", "new": "two", "rows": [row]},
         {"old": "two", "new": "three", "rows": []},
@@ -66,7 +70,7 @@ def test_what_moved_and_where(inputs, played):
 
 
 def test_who_held_what_may_be_unknown(inputs, played):
-    played.changes[0]["rows"][0]["moved"][0]["lines"] = None
+    played.changes[0]["rows"][0]["moved"][1]["lines"] = None
     _, moved = releases.build(replace(inputs, releases=played))
     assert moved.rows[0][-1] == "which line, PyTorch 2.9 does not tell"
 

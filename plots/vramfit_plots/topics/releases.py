@@ -13,6 +13,7 @@ from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, MIB, number
 
 _COMMAND = "make releases"
+_LEAST = 0.01  # MiB: what is less is not shown
 _LINES = 2  # that moved most
 
 
@@ -33,13 +34,13 @@ class Moved:
 
 
 def _lines(change: Mapping[str, Any], case: str) -> str:
-    """Of a case that is told of, the lines that moved most at the run's peak."""
+    """Of a case that is told of, those that moved most, in the stage that did."""
     for row in change["rows"]:
-        if row["command"] == case and row["moved"]:
-            lines = row["moved"][0]["lines"]
-            if lines is None:
+        if row["case"] == case and row["moved"]:
+            stage = max(row["moved"], key=lambda stage: abs(stage["peak"][1] - stage["peak"][0]))
+            if stage["lines"] is None:
                 return "which line, PyTorch 2.9 does not tell"
-            return "; ".join(map(_line, lines[:_LINES]))
+            return "; ".join(map(_line, stage["lines"][:_LINES]))
     return ""
 
 
@@ -54,10 +55,11 @@ def _moved(found: Releases) -> Iterator[Moved]:
     for (old, new), change in zip(pairwise(found.in_order), found.changes, strict=True):
         for case in old.readings:
             before, after = old.highest(case), new.highest(case)
-            if before is None or after is None or before == after:
+            if before is None or after is None:
                 continue
             more = [(now - then) / MIB for then, now in zip(before, after, strict=True)]
-            yield Moved(old, new, case, *more, _lines(change, case))
+            if max(map(abs, more)) >= _LEAST:
+                yield Moved(old, new, case, *more, _lines(change, case))
 
 
 def _signed(more: float) -> str:

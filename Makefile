@@ -38,7 +38,7 @@ exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exa
 
 RELEASES := 2.9 2.11 2.13 2.15 transformers-5.24
 
-releases: wheel build/venv/tables.stamp $(RELEASES:%=build/releases/%/done)  ## pinned cases with releases of PyTorch and transformers on the stand-in, into data/releases/, and what moved (ONLY='NAME …'; 8 GB of disk)
+releases: wheel build/venv/tables.stamp $(RELEASES:%=build/releases/%/done)  ## pinned cases with releases of PyTorch and transformers on the stand-in, into data/releases/, and what moved (ONLY='NAME …'; 11 GB of disk)
 	PYTHONPATH=scripts:build/python python -m releases --only '$(ONLY)'
 
 tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/, and what moved (ONLY='TYPE …')

@@ -34,7 +34,7 @@ exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's refer
 	$(if $(ONLY),,$(MAKE) questions)
 
 questions: build wheel build/venv/tables.stamp build/exact/exact.stamp  ## random questions of every type that fit answers, beside what PyTorch takes of the stand-in, into build/questions/ (COUNT=300, SEED=1)
-	PYTHONPATH=scripts python -m questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=scripts python -m random_questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept

@@ -24,9 +24,9 @@ def _flags_of_a_rank(case):
     flags = ["--strategy", "fsdp", "--gpus", case["gpus"]]
     flags += ["--mixed-precision", "bf16"] if mixed else []
     flags += ["--reshard-after-forward", "false"] if case["strategy"] == "fsdp-keep" else []
-    lora = {"lora": {"r": case["lora"], "targets": case["targets"]}} if case["lora"] else {}
-    dtype = "fp32" if mixed else "bf16"
-    return [*map(str, flags), *_flags({**case, "mode": "train", "dtype": dtype, "attn": "sdpa", **lora})]
+    more = {"lora": {"r": case["lora"], "targets": case["targets"]}} if case["lora"] else {}
+    more |= {"mode": "train", "dtype": "fp32" if mixed else "bf16", "attn": "sdpa"}
+    return [*map(str, flags), *_flags({**case, **more})]
 
 
 def _flags(case):

@@ -14,7 +14,7 @@ from typing import Any
 from programs import ROOT, read_jsonl
 from vramfit_plots.units import number, percent
 
-from questions.answers import Peaks
+from random_questions.answers import Peaks
 
 KEPT = ROOT / "data" / "questions.jsonl"
 LEAST_EQUAL = 0.95  # of those that both answered

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_jsonl, writing
 
-from questions.answers import FIT, answer
-from questions.comparison import Line, compared, kept, reasons, summed, told
+from random_questions.answers import FIT, answer
+from random_questions.comparison import Line, compared, kept, reasons, summed, told
 
 _PLAY = Path(__file__).resolve().parent / "play.py"
 _PACKAGE = ROOT / "build" / "python"

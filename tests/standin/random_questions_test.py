@@ -1,4 +1,4 @@
-"""scripts/questions: how random questions are drawn, played and counted."""
+"""scripts/random_questions: how random questions are drawn, played and counted."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from questions.comparison import LEAST_EQUAL, Sum, compared, kept, reasons, summed, told
+from random_questions.comparison import LEAST_EQUAL, Sum, compared, kept, reasons, summed, told
 from stood_in import EXACT, PACKAGE, ROOT, needs_torch
 
 PLAYED = {
@@ -68,7 +68,7 @@ def test_the_kept_lines_hold_what_is_said_of_them():
 @needs_torch
 def test_questions_of_today(tmp_path):
     """Of types that are written down, of experts, and of layers of several kinds."""
-    asked = [sys.executable, "-m", "questions", "--count", "10", "--seed", "ci"]
+    asked = [sys.executable, "-m", "random_questions", "--count", "10", "--seed", "ci"]
     asked += ["--types", "llama qwen3_moe gemma3_text opt olmo3", "--out", tmp_path]
     path = f"{ROOT / 'scripts'}{os.pathsep}{PACKAGE}"
     environment = {**os.environ, "PYTHONPATH": path}

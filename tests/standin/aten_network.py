@@ -108,8 +108,9 @@ def attended(draw):
 
 def softmax(draw):
     sizes = draw.sizes()
-    types = [[], [{"dtype": FP32}]]
-    return [draw.tensor(sizes), draw.dim(sizes), *draw.random.choice(types)]
+    told = draw.tensor(sizes)
+    types = [[], [{"dtype": FP32}], [{"dtype": told["dtype"]}]]
+    return [told, draw.dim(sizes), *draw.random.choice(types)]
 
 
 def layer_norm(draw):

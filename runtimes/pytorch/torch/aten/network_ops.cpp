@@ -22,9 +22,13 @@ Results attention(const Call& call) {
 }
 
 /// (self, dim, dtype)
-template <Tensor (*kOp)(const Tensor&, bool)>
+template <Tensor (*kOp)(const Tensor&, std::optional<ScalarType>)>
 Results softmax_op(const Call& call) {
-  return {kOp(call.tensor(0), call.type(2) == ScalarType::Float)};
+  const std::optional<ScalarType> type = call.type(2);
+  if (type && type != ScalarType::Float && type != call.tensor(0).type()) {
+    throw BadInput("a softmax in a third type is not predicted yet");
+  }
+  return {kOp(call.tensor(0), type)};
 }
 
 /// (input, normalized_shape, weight, bias)

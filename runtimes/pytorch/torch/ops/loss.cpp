@@ -25,7 +25,7 @@ Tensor nll_loss(const Tensor& x_in, const Tensor& target, bool reduced) {
 
 // Its log_softmax names the type that the logits have, which autocast leaves alone.
 Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target, bool reduced) {
-  return nll_loss(log_softmax_as_is(logits), target, reduced);
+  return nll_loss(log_softmax(logits, logits.type()), target, reduced);
 }
 
 }  // namespace vramfit::pytorch

@@ -100,10 +100,13 @@ Tensor softmax_of(const Tensor& x, bool in_float, bool times_output) {
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, bool in_float) { return softmax_of(upper(x), in_float, true); }
+// Autocast sets the type where none is asked for (CastPolicy::fp32_set_opt_dtype).
+Tensor softmax(const Tensor& x, std::optional<ScalarType> type) {
+  return softmax_of(type ? x : upper(x), type == ScalarType::Float, true);
+}
 
-Tensor log_softmax(const Tensor& x, bool in_float) { return softmax_of(upper(x), in_float, false); }
-
-Tensor log_softmax_as_is(const Tensor& x) { return softmax_of(x, false, false); }
+Tensor log_softmax(const Tensor& x, std::optional<ScalarType> type) {
+  return softmax_of(type ? x : upper(x), type == ScalarType::Float, false);
+}
 
 }  // namespace vramfit::pytorch

@@ -46,7 +46,8 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
     weights = mul_scalar(weights);
   }
   if (mask.defined()) weights = add(weights, mask);
-  Tensor probabilities = softmax(weights, settings.softmax_in_float);
+  const auto wide = settings.softmax_in_float ? std::optional(ScalarType::Float) : std::nullopt;
+  Tensor probabilities = softmax(weights, wide);
   weights = to(probabilities, settings.softmax_in_float ? query.type() : value.type());
   probabilities.reset();
   weights = dropout(weights, settings.dropout, settings.training);

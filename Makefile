@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -29,12 +29,21 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
 	python -m vramfit_plots.accuracy_report --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
 
-exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's reference cases on the stand-in, beside what was measured, into build/exact/ (ONLY=PART of a case's name)
+exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's reference cases on the stand-in, beside what was measured, into build/exact/ (ONLY=PART of a case's name), then questions
 	PYTHONPATH=scripts python -m exact --only '$(ONLY)'
+	$(if $(ONLY),,$(MAKE) questions)
+
+questions: build wheel build/venv/tables.stamp build/exact/exact.stamp  ## random questions of every type that fit answers, beside what PyTorch takes of the stand-in, into build/questions/ (COUNT=300, SEED=1)
+	PYTHONPATH=scripts python -m questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept
 	cp build/exact/run.png plots/pictures/
+
+RELEASES := 2.9 2.11 2.13 2.15 transformers-5.24
+
+releases: wheel build/venv/tables.stamp $(RELEASES:%=build/releases/%/done)  ## pinned cases with releases of PyTorch and transformers on the stand-in, into data/releases/, and what moved (ONLY='NAME …'; 11 GB of disk)
+	PYTHONPATH=scripts:build/python python -m releases --only '$(ONLY)'
 
 tapes: wheel build/exact/exact.stamp  ## what models of transformers ask of PyTorch, recorded on the stand-in, into build/tapes/, and what moved (ONLY='TYPE …')
 	mkdir -p build/tapes
@@ -149,3 +158,7 @@ build/venv/%.stamp: requirements/%.lock scripts/venv | system
 # PyTorch is large, and wants other versions of what is in build/venv.
 build/exact/exact.stamp: requirements/exact.lock scripts/venv | system
 	scripts/venv exact build/exact
+
+build/releases/%/done: requirements/release-%.lock scripts/venv | system
+	scripts/venv release-$* build/releases/$*
+	touch $@

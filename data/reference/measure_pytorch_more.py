@@ -17,6 +17,7 @@ import os
 import shutil
 import time
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import measure_pytorch as measure
@@ -262,7 +263,8 @@ def run(case):
 
 def environment():
     packages = ("bitsandbytes", "peft", "accelerate")
-    return {**measure.environment(), **{name: metadata.version(name) for name in packages}}
+    there = [name for name in packages if find_spec(name)]
+    return {**measure.environment(), **{name: metadata.version(name) for name in there}}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.files import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
 from vramfit_plots.reference import Reference, load_reference, ours_by_theirs, predicted_rows
+from vramfit_plots.releases import Releases, load_releases
 from vramfit_plots.rows import Strategy, family, strategy_of
 from vramfit_plots.run import Run, beside, load_run, peak_stage
 from vramfit_plots.schemas import read_json
@@ -42,6 +43,7 @@ class Inputs:
     # A comparison with PyTorch on the same card, data/runs/…-compare.json, where there is one.
     comparison: Mapping[str, Any] | None = None
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
+    releases: Releases | None = None  # of PyTorch and transformers, as they were played
     history: History | None = None  # every kept run, where there are any
     source: Source = MEASURED  # whose figures stand in the article's own tables
 
@@ -203,6 +205,7 @@ def load_inputs(
         rows=_rows(run, reference, accuracy),
         comparison=read_json(comparison, "comparison") if comparison else None,
         accuracy=accuracy,
+        releases=load_releases(data / "releases") if (data / "releases").is_dir() else None,
         history=load_history(kept) if kept else None,
         source=source,
     )

@@ -1,9 +1,11 @@
-"""The command `vramfit`: what `fit` does, `vramfit check`, `run`, `record` and `model`."""
+"""The command `vramfit`: what `fit` does, and commands beside it."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 
 from vramfit import _core
@@ -12,26 +14,24 @@ from vramfit import _core
 _OF_FIT_ALONE = ("--advise", "--formulas", "--json", "--strict", "--verbose")
 
 
+# The module of each, which has a function of its name.
+_COMMANDS = {
+    "check": "vramfit._check",
+    "run": "vramfit._dry_run",
+    "record": "vramfit._record",
+    "model": "vramfit._model",
+    "compare": "vramfit._compare",
+}
+
+
 def main() -> int:
     """Runs the command; returns its exit status."""
-    if sys.argv[1:2] == ["check"]:
-        from vramfit._check import check
-
-        return check(sys.argv[2:])
-    if sys.argv[1:2] == ["run"]:
-        from vramfit._dry_run import run
-
-        return run(sys.argv[2:])
-    if sys.argv[1:2] == ["record"]:
-        from vramfit._record import record
-
-        return record(sys.argv[2:])
-    if sys.argv[1:2] == ["model"]:
-        from vramfit._model import model
-
-        return model(sys.argv[2:])
+    named = sys.argv[1] if len(sys.argv) > 1 else ""
+    if named in _COMMANDS:
+        command: Callable[[list[str]], int] = getattr(import_module(_COMMANDS[named]), named)
+        return command(sys.argv[2:])
     if sys.argv[1:2] in (["--help"], ["-h"]):
-        print("Beside what follows: vramfit check, run, record and model --help\n")
+        print("Beside what follows: vramfit check, run, record, model and compare --help\n")
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:], _otherwise(sys.argv[1:]))

@@ -19,19 +19,25 @@ _PACKAGE = ROOT / "build" / "python"
 Played = dict[str, Any]  # as play.py writes it
 
 
-def played(cases: Sequence[Case], python: Path, processes: int) -> dict[str, Played]:
-    """By name; begun in the order of `cases`, each on the card that it was measured on."""
+def played(
+    cases: Sequence[Case], python: Path, processes: int, packages: Sequence[Path] = ()
+) -> dict[str, Played]:
+    """By name; begun in the order of `cases`, each on the card that it was measured on. `packages`:
+    folders of them that go before the Python's own."""
     for file, maker in ((python, "make exact"), (_PACKAGE / "vramfit", "make wheel")):
         if not file.exists():
             raise BadInputError(f"{file}: is not there; `{maker}` makes it")
     found: dict[str, Played] = {}
     for card in sorted({case.card for case in cases}):
         here = [case for case in cases if case.card == card]
-        found |= {line["name"]: line for line in _on_card(card, here, python, processes)}
+        lines = _on_card(card, here, python, processes, packages)
+        found |= {line["name"]: line for line in lines}
     return found
 
 
-def _on_card(card: str, cases: list[Case], python: Path, processes: int) -> Iterable[Played]:
+def _on_card(
+    card: str, cases: list[Case], python: Path, processes: int, packages: Sequence[Path]
+) -> Iterable[Played]:
     asked = [{"name": c.name, "program": c.program, "case": c.setting} for c in cases]
     with tempfile.TemporaryDirectory(prefix="vramfit-exact-") as folder:
         file, out = Path(folder) / "cases", Path(folder) / "played"
@@ -43,7 +49,7 @@ def _on_card(card: str, cases: list[Case], python: Path, processes: int) -> Iter
             check=False,
             env={
                 **os.environ,
-                "PYTHONPATH": str(_PACKAGE),
+                "PYTHONPATH": os.pathsep.join(map(str, [*packages, _PACKAGE])),
                 "HF_HUB_OFFLINE": "1",  # all configs are in the cases
             },
         )

@@ -88,9 +88,10 @@ def attended(draw):
     dtype, grad = draw.random.choice([BF16, BF16, FP32]), draw.maybe()
 
     def rows(heads, tokens):
-        strides = [tokens * heads * width, width, heads * width, 1]
         told = plain(draw, [batch, heads, tokens, width], dtype, grad=grad)
-        return {**told, "strides": strides}
+        if draw.maybe(0.2):  # put together anew, as rotary embeddings of a part leave them
+            return told
+        return {**told, "strides": [tokens * heads * width, width, heads * width, 1]}
 
     own = heads // groups
     qkv = [rows(heads, queries), rows(own, keys), rows(own, keys)]

@@ -26,7 +26,7 @@ PLAYED = (
     "pytorch_ranks/qwen3-0.6b/fsdp/gpus:2/bf16/b:2/s:1024/adamw_fused",
     "pytorch_ranks/qwen3-0.6b/ddp/gpus:4/bf16/b:2/s:1024/adamw_fused",
     "pytorch_more/tinyllama-1.1b/train/bf16/adamw8bit/b:4/s:1024",
-    "pytorch_more/tinyllama-1.1b/train/bf16/adamw_fused/b:4/s:1024/compile",
+    "pytorch_more/tinyllama-2l/train/bf16/adamw_fused/b:4/s:1024/compile",
 )
 
 

@@ -69,7 +69,6 @@ def taken(options: Namespace, command: list[str]) -> _result.Json:
         ran_out = answer["ended"] == "memory"
         as_it_is = trials.on_a_card_with_room if ran_out else lambda: judged(answer)
         answer["advice"] = advise(as_it_is, trials)
-    answer.pop("holders_of_stages")
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
     return answer
@@ -98,9 +97,7 @@ def _one_run(
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
-    answer = _result.answer(facts, shlex.join(command), status, took)
-    answer["holders_of_stages"] = _result.holders_of_stages(took)
-    return answer
+    return _result.answer(facts, shlex.join(command), status, took)
 
 
 def tell(answer: _result.Json, options: Namespace) -> int:

@@ -32,7 +32,7 @@ def settings(options: Namespace, facts: Json, **more: Any) -> Json:
         "acts": False,
         "real": False,
         "held": facts["held"],
-        "beside": options.beside_real,
+        "all_stages": options.beside_real,
         "changes": [],
         **more,
     }

@@ -97,6 +97,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "levels_of_late_gpu": None,
         "peak": {"stage": top["name"], "step": top["step"]},
         "holders": took["holders"] and took["holders"][gpu],
+        "holders_of_stages": _holders_of_stages(took, gpu),
         "real": None,
         "stages": stages,
         "gpus": [_levels(_stages(took, index)) for index in range(len(_used(took)))],
@@ -127,9 +128,7 @@ def _ended(took: Json, failed: bool, fatal: bool, engine: Json | None) -> str:
     return "refused" if engine is not None and engine["refusal"] is not None else "failed"
 
 
-def holders_of_stages(took: Json) -> list[Json]:
-    """Who held what at each stage's peak, of the same GPU; kept where that is compared."""
-    gpu = _most_used(took)
+def _holders_of_stages(took: Json, gpu: int) -> list[Json]:
     return [
         {"step": told["step"], "stage": told["stage"], "holders": told["gpus"][gpu]}
         for told in took["holders_of_stages"] or ()

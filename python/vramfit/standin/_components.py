@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from vramfit.standin._history import Block
-from vramfit.standin._lines import told
+from vramfit.standin._lines import Line, text, told
 from vramfit.standin._origins import OF_OPTIMIZER, Origin
 
 ACTIVATIONS, LOGITS, WORKSPACE, INPUTS = "activations", "logits", "workspace", "inputs"
@@ -44,21 +44,22 @@ def _are_logits(block: Block, origin: Origin) -> bool:
 
 def holders(blocks: list[Block]) -> list[dict[str, Any]]:
     """Bytes by component, line and line of the script, the most first."""
-    bytes_: Counter[tuple[str, str, str, bool]] = Counter()
-    count: Counter[tuple[str, str, str, bool]] = Counter()
+    bytes_: Counter[tuple[str, Line | None, Line | None, bool]] = Counter()
+    count: Counter[tuple[str, Line | None, Line | None, bool]] = Counter()
     for block in blocks:
-        where, script = block.lines()
-        key = component(block), told(where), told(script), block.of_backward
+        key = component(block), *block.lines(), block.of_backward
         bytes_[key] += block.bytes
         count[key] += 1
     return [
         {
-            "component": named,
-            "line": line,
-            "script": script,
-            "in_backward": in_backward,
+            "component": key[0],
+            "line": told(key[1]),
+            "script": told(key[2]),
+            "in_backward": key[3],
             "bytes": size,
-            "blocks": count[named, line, script, in_backward],
+            "blocks": count[key],
+            "line_text": text(key[1]),
+            "script_text": text(key[2]),
         }
-        for (named, line, script, in_backward), size in bytes_.most_common()
+        for key, size in bytes_.most_common()
     ]

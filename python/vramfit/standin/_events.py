@@ -60,8 +60,9 @@ class Events:
     ) -> None:
         self._forward, self._backward, self._optimizer = forward, backward, optimizer
         self._call = _Told(torch.nn.Module.__call__, self._module_called)
-        engine = _ToldFunction(torch.autograd._engine_run_backward, self._engine_called)
-        torch.autograd._engine_run_backward = type("Engine", (), {"__call__": engine})()
+        # The first that a backward does, before it makes a gradient of its own.
+        grads = _ToldFunction(torch.autograd._make_grads, self._backward_called)
+        torch.autograd._make_grads = type("Grads", (), {"__call__": grads})()
         register_optimizer_step_pre_hook(self._optimizer_steps)
         register_optimizer_step_post_hook(lambda *_: self.await_forward())
         Events.the = self
@@ -89,7 +90,7 @@ class Events:
             tell(module)
         self._forward(module)
 
-    def _engine_called(self, _: Any) -> None:
+    def _backward_called(self, _: Any) -> None:
         if in_backward():
             return  # of a reentrant checkpoint
         for tell in before_backward:

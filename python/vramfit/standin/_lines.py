@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sysconfig
 from collections.abc import Iterable
@@ -74,6 +75,11 @@ def stack(frame: FrameType | None) -> list[Line]:
                 break
         frame = frame.f_back
     return lines
+
+
+def text(line: Line | None) -> str:
+    """What stands there; empty: nobody knows."""
+    return linecache.getline(*line).strip() if line else ""
 
 
 def told(line: Line | None) -> str:

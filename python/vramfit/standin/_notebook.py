@@ -30,7 +30,7 @@ class Run(Watcher):
             "longest": False,
             "records": False,
             "acts": False,
-            "beside": False,
+            "all_stages": False,
         }
         self._watched = Watched(door(), settings, name_ops, lambda how: None)
 

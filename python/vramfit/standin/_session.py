@@ -65,9 +65,16 @@ class Watcher:
         """Torch is there."""
 
 
-def start(facts: str, watcher: Watcher | None = None, folder: Path | None = None) -> None:
+def start(
+    facts: str,
+    watcher: Watcher | None = None,
+    folder: Path | None = None,
+    *,
+    watches: bool = True,
+) -> None:
     """Makes torch, when it is imported, find the machine that the JSON `facts` tells of. `folder`:
-    that of a run of several processes, which removes what they write.
+    that of a run of several processes, which removes what they write. Without `watches` torch is
+    loaded and left alone: for a machine without a GPU, where nothing is to be told.
 
     Raises StandInError where torch is there already, or nothing can stand in for its libraries.
     """
@@ -84,13 +91,14 @@ def start(facts: str, watcher: Watcher | None = None, folder: Path | None = None
     _door = Door(Path(__file__).with_name("libvramfit_standin.so"))
     _door.start(facts)
     _folder = folder
-    sys.meta_path.insert(0, _Importer(watcher or Watcher()))
+    sys.meta_path.insert(0, _Importer((watcher or Watcher()) if watches else None))
 
 
 class _Importer(importlib.abc.MetaPathFinder):
     """Has torch loaded by a loader of ours."""
 
-    def __init__(self, watcher: Watcher) -> None:
+    def __init__(self, watcher: Watcher | None) -> None:
+        """None: nobody watches."""
         self._watcher = watcher
 
     def find_spec(
@@ -100,7 +108,8 @@ class _Importer(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None:
-            self._watcher.missing()
+            if self._watcher is not None:
+                self._watcher.missing()
         elif spec.origin is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader, Path(spec.origin).parent, self._watcher)
         return spec
@@ -109,7 +118,7 @@ class _Importer(importlib.abc.MetaPathFinder):
 class _Loader(importlib.abc.Loader):
     """Torch's own; stands in for what torch wants before it is loaded, and watches from then on."""
 
-    def __init__(self, loader: Any, home: Path, watcher: Watcher) -> None:
+    def __init__(self, loader: Any, home: Path, watcher: Watcher | None) -> None:
         self._loader, self._home, self._watcher = loader, home, watcher
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
@@ -119,7 +128,8 @@ class _Loader(importlib.abc.Loader):
         try:
             door().load([*self._home.glob("lib/*.so*"), *self._home.glob("_C*.so")], _shells)
         except StandInError as error:
-            self._watcher.refused(error)
+            if self._watcher is not None:
+                self._watcher.refused(error)
             raise
         stand_in_late(door(), _shells)
         os.environ["TRITON_LIBCUDA_PATH"] = str(_shells)  # what its launchers are linked against
@@ -128,6 +138,8 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
+        if self._watcher is None:
+            return
         from vramfit.standin._checkpoints import Checkpoints
         from vramfit.standin._guards import Guards
         from vramfit.standin._jit import compile_nothing

@@ -50,21 +50,21 @@ class Watched:
     ) -> None:
         """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
         history is kept; `longest`; `acts`, whether all is kept that is asked of the allocator;
-        `beside`, whether the peaks of all stages are compared. `name_ops` has ops run in their
-        names from then on. `enough` is told how the run comes to its end, should it. `write` writes
-        down what it took so far, where somebody reads it."""
+        `all_stages`, whether who held what is kept of each stage, or else of the highest of each
+        name. `name_ops` has ops run in their names from then on. `enough` is told how the run comes
+        to its end, should it. `write` writes down what it took so far, where somebody reads it."""
         self._card, self._name_ops = card, name_ops
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
-        self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
-        ended = self._stage_ended if settings["beside"] else None
+        self._keeps_all_stages = settings["all_stages"]
+        self._of_stages: dict[Any, tuple[int, str, list[Peak]]] = {}
         unmapped = Unmapped()
         self._acts = Acts(self._read_on, self._loads) if settings["acts"] else None
         self._history = History(
             unmapped,
             whole=self._records,
             acts=self._acts,
-            ended=ended,
+            ended=self._stage_ended,
         )
         self._steps = Steps(Books(card, unmapped), self._history, settings["steps"], enough)
         self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
@@ -80,7 +80,8 @@ class Watched:
     def _attend(self) -> None:
         torch._C._cuda_attach_out_of_memory_observer(self._ran_out)
         self._history.begin()
-        self._name_ops(self._history.origins)
+        if self._history.is_recording:
+            self._name_ops(self._history.origins)
 
     def _ran_out(self, device: int, requested: int, _: int, free: int) -> None:
         self._out_of_memory.append(
@@ -115,7 +116,7 @@ class Watched:
             "uses_gpu": torch.cuda.is_initialized(),
             "stages": steps.rows,
             "holders": self._holders(len(report["devices"])),
-            "holders_of_stages": self._of_stages,
+            "holders_of_stages": self._holders_of_stages(),
             "steps": steps.finished + in_last,
             "compile": self._compiling.told(),
             "vllm": self._vllm.told(),
@@ -141,9 +142,16 @@ class Watched:
         return [holders(self._history.at_peak(gpu)) for gpu in range(gpus)]
 
     def _stage_ended(self, step: int, stage: str, peaks: list[Peak]) -> None:
-        assert self._of_stages is not None
-        gpus = [holders(peak.blocks) for peak in peaks]
-        self._of_stages.append({"step": step, "stage": stage, "gpus": gpus})
+        key = (step, stage) if self._keeps_all_stages else stage
+        kept = self._of_stages.get(key)
+        if kept is None or _most(peaks) > _most(kept[2]):
+            self._of_stages[key] = step, stage, peaks
+
+    def _holders_of_stages(self) -> list[dict[str, Any]]:
+        return [
+            {"step": step, "stage": stage, "gpus": [holders(peak.blocks) for peak in peaks]}
+            for step, stage, peaks in self._of_stages.values()
+        ]
 
     def _loads(self) -> list[list[Any]]:
         loads: list[list[Any]] = self._card.report()["devices"][0]["loads"]
@@ -164,6 +172,11 @@ class Watched:
         torch.cuda.memory._dump_snapshot(str(snapshot))
         history = torch.cuda.memory._snapshot()
         trace_file.write_text(trace(history, self._steps.turns, self._card.report()["devices"]))
+
+
+def _most(peaks: list[Peak]) -> int:
+    """Bytes, of whichever GPU held most."""
+    return max((peak.bytes for peak in peaks), default=0)
 
 
 def _raised_for_memory(*, if_nothing: bool) -> bool:

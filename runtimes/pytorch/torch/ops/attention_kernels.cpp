@@ -145,7 +145,10 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
-      const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
+      const Tensor rest[] = {statistics.unpack(), seed.unpack(), unused.unpack()};
+      // _flash_attention_backward: as (batch, tokens, heads, width).
+      const Tensor grad = contiguous(transpose(grads[0], 1, 2));
+      const Tensor out = contiguous(transpose(output.unpack(), 1, 2));
       Gradients outputs = {like(q), like(k), like(v)};
       const std::int64_t rows = round_up(q.size(2), 128);
       const std::int64_t width = flash_width(q.size(3));
@@ -206,6 +209,25 @@ std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, con
   return q.size(0) * q.size(1) * (sums + keys);
 }
 
+/// Of queries, keys and values: (batch, tokens, heads, width), looked at as (batch, heads, tokens,
+/// width), in one piece where the three are parts of one.
+Gradients efficient_gradients(const Tensor& q, const Tensor& k, const Tensor& v) {
+  const auto empty_for_heads = [](const Tensor& x) {
+    const Dims by_token = {x.size(0), x.size(2), x.size(1), x.size(3)};
+    return transpose(empty(x.context(), by_token, x.type()), 1, 2);
+  };
+  const auto* memory = q.impl()->storage.get();
+  const bool of_one = k.impl()->storage.get() == memory && v.impl()->storage.get() == memory;
+  if (!of_one || q.sizes() != k.sizes() || q.sizes() != v.sizes()) {
+    return {empty_for_heads(q), empty_for_heads(k), empty_for_heads(v)};
+  }
+  const std::int64_t heads = q.size(1) * q.size(3);
+  const Tensor all = empty(q.context(), {q.size(0), q.size(2), 3 * heads}, q.type());
+  const Dims strides = {q.size(2) * 3 * heads, q.size(3), 3 * heads, 1};
+  const Tensor part = as_strided(all, q.sizes(), strides);
+  return {part, part.detach(), part.detach()};
+}
+
 /// A mask's own: rows are a multiple of 16 elements in memory.
 Tensor bias_gradient(const Tensor& mask) {
   const Dims aligned = mask.sizes().with(-1, round_up(mask.size(-1), 16));
@@ -256,7 +278,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
       const Tensor v = value.unpack();
       const Tensor bias = mask.unpack();
       const Tensor rest[] = {output.unpack(), statistics.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
+      Gradients outputs = efficient_gradients(q, k, v);
       if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);
       workspace(c, backward_workspace(c.arch, q, k, v));

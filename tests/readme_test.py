@@ -48,6 +48,7 @@ def test_the_figure_is_todays(says):
     """`make overview` draws it, and prints what README says of it."""
     figure = re.search(r"!\[(.*)\]\((plots/pictures/overview\.png)\)", README)
     assert figure[1] == says
+    assert f"![{says}](../{figure[2]})" in (ROOT / "docs" / "accuracy.md").read_text()
     with Image.open(ROOT / figure[2]) as image:
         assert image.text["Description"] == says
         assert image.width == 2 * 830

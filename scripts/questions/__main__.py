@@ -2,8 +2,8 @@
 them on the stand-in.
 
 Writes what was played, a file for each card, into --out, and there questions.jsonl, which is
-data/questions.jsonl once it is committed. Fails where fewer than 95 % of the answers are equal to the byte, or one is off by more than 0.3 % of what is
-allocated or 1 % of what is reserved.
+data/questions.jsonl once it is committed. Fails where fewer than 95 % of the answers are equal to
+the byte, or one is off by more than 0.3 % of what is allocated or 1 % of what is reserved.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", default="1", help="other ones are others'")
     parser.add_argument("--types", default="", help="of these alone, with spaces between them")
     parser.add_argument("--played", action="store_true", help="as played before; plays nothing")
-    parser.add_argument("--kept", action="store_true", help="of data/questions.jsonl; plays nothing")
+    parser.add_argument("--kept", action="store_true", help="data/questions.jsonl; plays nothing")
     parser.add_argument(
         "--out", type=file_or_folder, default=ROOT / "build" / "questions", help="a folder"
     )

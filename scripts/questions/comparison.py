@@ -2,7 +2,8 @@
 
 A line has the question's number, the type, the card and what was asked; and where a stage took
 something else, by how many bytes the answer is more (`off`, allocated and reserved, by step and
-stage) and relative to the highest peaks (`by`); or why `fit` `refused`, or PyTorch `failed`.
+stage), relative to the highest peaks (`by`), and the config; or why `fit` `refused`, or PyTorch
+`failed`.
 """
 
 from collections import Counter
@@ -30,17 +31,21 @@ def compared(played: Mapping[str, Any], answer: Peaks | str, card: str) -> Line:
     if isinstance(answer, str):
         return {**line, "refused": answer}
     took: Peaks = played["peaks"]
-    off = {
-        stage: [mine - theirs for mine, theirs in zip(answer.get(stage, [0, 0]), peaks, strict=True)]
-        for stage, peaks in took.items()
-    }
+    said = {stage: answer.get(stage, [0, 0]) for stage in took}
+    off = {stage: _less(said[stage], peaks) for stage, peaks in took.items()}
     off = {stage: difference for stage, difference in off.items() if any(difference)}
     if not off:
         return line
-    highest = [max(peaks[level] for peaks in took.values()) for level in (0, 1)]
-    said = [max(answer[stage][level] for stage in took) for level in (0, 1)]
-    by = [mine / theirs - 1 for mine, theirs in zip(said, highest, strict=True)]
-    return {**line, "off": off, "by": by}
+    by = [mine / theirs - 1 for mine, theirs in zip(_highest(said), _highest(took), strict=True)]
+    return {**line, "config": played["config"], "off": off, "by": by}
+
+
+def _less(mine: list[int], theirs: list[int]) -> list[int]:
+    return [a - b for a, b in zip(mine, theirs, strict=True)]
+
+
+def _highest(peaks: Peaks) -> list[int]:
+    return [max(each[level] for each in peaks.values()) for level in (0, 1)]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 _DATA = _SCRIPTS.parent / "data"
 sys.path += [str(_SCRIPTS / "tapes"), str(_SCRIPTS / "breadth")]
 
-from points import HeadsAre, Sizes, config_of
-from transformers import AutoConfig
+from points import HeadsAre, Sizes, config_of  # noqa: E402
+from transformers import AutoConfig  # noqa: E402
 
 WRITTEN = (
     "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "gpt2", "phi", "phi3",
@@ -30,12 +30,14 @@ def question(kind, dice):
     """`{"config": …, "asked": …}`: a config's file, and flags of `fit` by their names."""
     tape = _DATA / "tapes" / f"{kind}.tape"
     text = tape.read_text() if tape.exists() else ""
-    trains = "\nprogram prefill" not in text and bool(text) or dice.random() < 0.6
+    trains = (bool(text) and "\nprogram prefill" not in text) or dice.random() < 0.6
     batch, seq = dice.randint(1, 6), dice.randint(17, 1100)
     asked = {"batch": batch, "seq": seq}
     asked |= _training(dice, _linears(text)) if trains else _generation(dice)
     longest = seq + asked.get("generate", 0)
-    config = config_of(kind, _sizes(dice, longest, text), dice.randint(2, 4), _heads_are(kind, text))
+    config = config_of(
+        kind, _sizes(dice, longest, text), dice.randint(2, 4), _heads_are(kind, text)
+    )
     config["tie_word_embeddings"] = dice.random() < 0.4
     config.pop("qk_head_dim", None)  # the sum of two others
     # As it would stand in a file, with all that the class has.

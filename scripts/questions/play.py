@@ -53,7 +53,7 @@ def _step(question, folder):
     torch.cuda._is_in_bad_fork = lambda: False
     signal.alarm(LIMIT)
     _forks.begin()
-    # What torchaudio's import makes where a model is built on the GPU: it was done before the forks.
+    # What torchaudio makes where a model is built on the GPU: it was imported before the forks.
     _kept = None if question["asked"].get("quant") else torch.zeros(1, device="cuda")
     run(Asked(question["config"], folder, **question["asked"]))
     _forks.end()

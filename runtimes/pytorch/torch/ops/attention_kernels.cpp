@@ -209,23 +209,11 @@ std::int64_t backward_workspace(Arch arch, const Tensor& q, const Tensor& k, con
   return q.size(0) * q.size(1) * (sums + keys);
 }
 
-/// Of queries, keys and values: (batch, tokens, heads, width), looked at as (batch, heads, tokens,
-/// width), in one piece where the three are parts of one.
-Gradients efficient_gradients(const Tensor& q, const Tensor& k, const Tensor& v) {
-  const auto empty_for_heads = [](const Tensor& x) {
-    const Dims by_token = {x.size(0), x.size(2), x.size(1), x.size(3)};
-    return transpose(empty(x.context(), by_token, x.type()), 1, 2);
-  };
-  const auto* memory = q.impl()->storage.get();
-  const bool of_one = k.impl()->storage.get() == memory && v.impl()->storage.get() == memory;
-  if (!of_one || q.sizes() != k.sizes() || q.sizes() != v.sizes()) {
-    return {empty_for_heads(q), empty_for_heads(k), empty_for_heads(v)};
-  }
-  const std::int64_t heads = q.size(1) * q.size(3);
-  const Tensor all = empty(q.context(), {q.size(0), q.size(2), 3 * heads}, q.type());
-  const Dims strides = {q.size(2) * 3 * heads, q.size(3), 3 * heads, 1};
-  const Tensor part = as_strided(all, q.sizes(), strides);
-  return {part, part.detach(), part.detach()};
+/// Of queries, keys or values: (batch, tokens, heads, width), looked at as (batch, heads, tokens,
+/// width).
+Tensor efficient_gradient(const Tensor& x) {
+  const Dims by_token = {x.size(0), x.size(2), x.size(1), x.size(3)};
+  return transpose(empty(x.context(), by_token, x.type()), 1, 2);
 }
 
 /// A mask's own: rows are a multiple of 16 elements in memory.
@@ -278,7 +266,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
       const Tensor v = value.unpack();
       const Tensor bias = mask.unpack();
       const Tensor rest[] = {output.unpack(), statistics.unpack()};
-      Gradients outputs = efficient_gradients(q, k, v);
+      Gradients outputs = {efficient_gradient(q), efficient_gradient(k), efficient_gradient(v)};
       if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);
       workspace(c, backward_workspace(c.arch, q, k, v));

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept releases questions tapes breadth league league-played league-rivals test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -61,6 +61,14 @@ league-played: wheel build/venv/tables.stamp build/exact/exact.stamp  ## the lea
 
 league-rivals: wheel build/venv/tables.stamp build/exact/exact.stamp  ## what else says how much memory a run takes, on all reference cases that it answers, into build/league/
 	PYTHONPATH=scripts python -m league.rivals
+
+overview: wheel build/venv/tables.stamp  ## README's figure, every runtime predicted against measured, into plots/pictures/
+	PYTHONPATH=scripts python -m overview
+	cp build/overview/overview.png plots/pictures/
+
+architecture: build/venv/tables.stamp  ## the picture of docs/architecture.md, read off the tree, into plots/pictures/
+	PYTHONPATH=scripts python -m architecture
+	cp build/architecture/architecture.png plots/pictures/
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure

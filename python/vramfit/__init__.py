@@ -1,4 +1,4 @@
-"""Will it fit? What a transformer's training or inference step takes of a GPU, before it runs.
+"""Will it fit? How much GPU memory training or inference of a model needs, before it runs.
 
     >>> import vramfit
     >>> answer = vramfit.estimate(model="llama2-7b", train=True, batch=4, seq=512, gpu="rtx4090")

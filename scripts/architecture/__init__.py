@@ -1,0 +1,1 @@
+"""The rooms of the tree, and which includes which, as a picture."""

@@ -220,7 +220,7 @@ void infer(const DryRun& run, const TorchGeneration& options, std::int64_t sampl
   settings.attention = options.attention;
   context.tape.begin_stage(Stage::Loaded);
   const Loaded loaded = load(run, settings, options.pretrained);
-  context.tape.empty_cache();  // as where it was measured: loading leaves nothing behind
+  context.tape.empty_cache();  // assumed of the script: see docs/fit.md
   context.tape.end_stage();
   playback.play(playback.ready(context.tape.take()), 0);
   const int main_gpu = options.pretrained ? loaded.map.main_gpu() : 0;

@@ -29,7 +29,7 @@ def _groups(rows: Iterable[Row], by: Callable[[Row], Any]) -> Iterator[list[Row]
 
 def _but(row: Row, *left_out: str) -> Any:
     told = {key: value for key, value in row.told.items() if key not in (*left_out, "notes")}
-    return row.page, row.gpu, row.metric, tuple(sorted(map(str, told.items())))
+    return row.page, row.gpu, row.metric, row.figure, tuple(sorted(map(str, told.items())))
 
 
 def longer_takes_less(rows: Sequence[Row]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 written down, at the cap on their lengths.
 
 Writes played.jsonl, which is data/league/played.jsonl once it is committed, into --out. Fails where
-one does not play any more that did.
+one does not play.
 """
 
 import argparse

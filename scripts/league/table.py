@@ -96,12 +96,17 @@ def causes(found: Iterable[Score], words: Mapping[str, Any]) -> Table:
     rows = []
     for cause, group in by_cause.items():
         errors = sorted(score.error for score in group if score.error is not None)
+        span = (
+            " to ".join(dict.fromkeys(map(_percent, (errors[0], errors[-1]))))
+            if errors
+            else MISSING
+        )
         told = words["causes"][cause]
         rows.append(
             [
                 cause,
                 str(len(group)),
-                " to ".join(dict.fromkeys(map(_percent, (errors[0], errors[-1])))),
+                span,
                 "known" if told["known"] else "not known",
                 told["text"],
             ]

@@ -2,8 +2,8 @@
 
 A line has the question's number, the type, the card and what was asked; and where a stage took
 something else, by how many bytes the answer is more (`off`, allocated and reserved, by step and
-stage), relative to the highest peaks (`by`), and the config; or why `fit` `refused`, or PyTorch
-`failed`.
+stage), relative to the highest peaks (`relative`), and the config; or why `fit` `refused`, or
+PyTorch `failed`.
 """
 
 from collections import Counter
@@ -18,6 +18,7 @@ from random_questions.answers import Peaks
 
 KEPT = ROOT / "data" / "questions.jsonl"
 LEAST_EQUAL = 0.95  # of those that both answered
+LEAST_ANSWERED = 0.5  # of those that were asked
 MOST_OFF = (0.003, 0.01)  # allocated, reserved
 
 Line = dict[str, Any]
@@ -32,15 +33,17 @@ def compared(played: Mapping[str, Any], answer: Peaks | str, card: str) -> Line:
         return {**line, "refused": answer}
     took: Peaks = played["peaks"]
     said = {stage: answer.get(stage, [0, 0]) for stage in took}
-    off = {stage: _less(said[stage], peaks) for stage, peaks in took.items()}
+    off = {stage: _difference(said[stage], peaks) for stage, peaks in took.items()}
     off = {stage: difference for stage, difference in off.items() if any(difference)}
     if not off:
         return line
-    by = [mine / theirs - 1 for mine, theirs in zip(_highest(said), _highest(took), strict=True)]
-    return {**line, "config": played["config"], "off": off, "by": by}
+    relative = [
+        mine / theirs - 1 for mine, theirs in zip(_highest(said), _highest(took), strict=True)
+    ]
+    return {**line, "config": played["config"], "off": off, "relative": relative}
 
 
-def _less(mine: list[int], theirs: list[int]) -> list[int]:
+def _difference(mine: list[int], theirs: list[int]) -> list[int]:
     return [a - b for a, b in zip(mine, theirs, strict=True)]
 
 
@@ -63,9 +66,9 @@ class Sum:
 
     @property
     def is_good(self) -> bool:
-        return self.equal >= LEAST_EQUAL * self.answered and all(
-            worst <= most for worst, most in zip(self.worst, MOST_OFF, strict=True)
-        )
+        enough = self.answered >= LEAST_ANSWERED * self.asked
+        near = all(worst <= most for worst, most in zip(self.worst, MOST_OFF, strict=True))
+        return enough and near and self.equal >= LEAST_EQUAL * self.answered
 
     def __str__(self) -> str:
         share = percent(self.equal / max(self.answered, 1), 1, signed=False)
@@ -84,7 +87,7 @@ def summed(lines: Iterable[Line]) -> Sum:
     failed = sum("failed" in line for line in lines)
     refused = sum("refused" in line for line in lines)
     allocated, reserved = (
-        max((abs(line["by"][level]) for line in off), default=0.0) for level in (0, 1)
+        max((abs(line["relative"][level]) for line in off), default=0.0) for level in (0, 1)
     )
     return Sum(
         asked=len(lines),

@@ -12,18 +12,17 @@ sys.path += [str(_SCRIPTS / "tapes"), str(_SCRIPTS / "breadth")]
 from points import HeadsAre, Sizes, config_of  # noqa: E402
 from transformers import AutoConfig  # noqa: E402
 
-WRITTEN = (
-    "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "gpt2", "phi", "phi3",
-    "gpt_neox", "olmo2", "granite",
-)  # fmt: skip
+_FAMILIES = _DATA.parent / "runtimes" / "pytorch" / "transformers" / "modules" / "families"
 _OF_PARTS = {"gpt2", "gpt_neox", "helium", "phi"}  # whose heads make up the hidden size
-_HEAD_DIMS = (32, 48, 64, 64, 80, 96, 128, 128, 256)
+_HEAD_DIMS = (32, 48, 64, 64, 80, 96, 128, 128, 208, 256)
 _OPTIMIZERS = ("adamw", "adamw-fused", "adamw-loop", "sgd", "sgd-momentum", "adafactor")
 
 
 def kinds():
     """Types that `fit` answers of: by tapes, or written down."""
-    return sorted({*WRITTEN, *(file.stem for file in (_DATA / "tapes").glob("*.tape"))})
+    code = "".join(file.read_text() for file in _FAMILIES.glob("*.cpp"))
+    written = re.findall(r'\.model_type = "(\w+)"', code)
+    return sorted({*written, *(file.stem for file in (_DATA / "tapes").glob("*.tape"))})
 
 
 def question(kind, dice):

@@ -1,6 +1,8 @@
 """Draws questions and plays each with this Python's PyTorch, in a process forked for it.
 
-usage: play.py SEED COUNT OUT.jsonl [TYPE…]
+usage: play.py SEED FIRST COUNT STRIDE OUT.jsonl [TYPE…]
+
+Of a seed's questions, from number FIRST on below COUNT, each STRIDE-th; their types take turns.
 
 `vramfit run` has it play on a GPU that is not there. A question gives a line as it ends: what was
 asked, and what each stage of a step took at most, allocated and reserved; or `failed`, why it did
@@ -53,7 +55,8 @@ def _step(question, folder):
     torch.cuda._is_in_bad_fork = lambda: False
     signal.alarm(LIMIT)
     _forks.begin()
-    # What torchaudio makes where a model is built on the GPU: it was imported before the forks.
+    # Building a model on the GPU imports torchaudio, which makes a tensor there for good: it was
+    # imported before the forks. from_pretrained, which reads 4 bits, builds on the meta device.
     _kept = None if question["asked"].get("quant") else torch.zeros(1, device="cuda")
     run(Asked(question["config"], folder, **question["asked"]))
     _forks.end()
@@ -82,7 +85,7 @@ def played(question):
     return {"peaks": _peaks(took)}
 
 
-def main(seed, count, out, only):
+def main(seed, numbers, out, only):
     load()
     import peft  # noqa: F401  before the forks: once
     import torch
@@ -92,7 +95,7 @@ def main(seed, count, out, only):
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)  # OpenMP's do not survive a fork
     every = only or kinds()
-    for number in range(count):
+    for number in numbers:
         dice = random.Random(f"{seed}.{number}")
         kind = every[number % len(every)]
         asked = question(kind, dice)
@@ -103,5 +106,5 @@ def main(seed, count, out, only):
 
 
 if __name__ == "__main__":
-    with Path(sys.argv[3]).open("w") as file:
-        main(sys.argv[1], int(sys.argv[2]), file, sys.argv[4:])
+    with Path(sys.argv[5]).open("w") as file:
+        main(sys.argv[1], range(*map(int, sys.argv[2:5])), file, sys.argv[6:])

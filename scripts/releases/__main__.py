@@ -1,8 +1,8 @@
 """make releases: the cases of data/releases/cases.json with each release of PyTorch and
 transformers on the stand-in, and what moved from each to the next.
 
-Writes data/releases/NAME/: cases.jsonl, what every case took, and step.json, lora.json and
-generation.json, which vramfit-compare takes. Nothing of it is measured: no GPU is asked.
+Writes data/releases/NAME/: cases.jsonl, what every case took, and a file for each of known.TOLD,
+the whole answer, which vramfit-compare takes. Nothing of it is measured: no GPU is asked.
 """
 
 import argparse

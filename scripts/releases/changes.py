@@ -1,6 +1,7 @@
 """What moved from one release to the next: kept for the report, and in lines for a reader."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ def keep_changes(releases: Sequence[Release]) -> None:
 
 def _compared(old: Release, new: Release) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "vramfit", "compare", old.name, new.name, "--format", "json"]
-    env = {"PYTHONPATH": str(ROOT / "build" / "python")}
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "build" / "python")}
     ran = subprocess.run(command, cwd=KEPT, env=env, capture_output=True, text=True, check=False)
     if not ran.stdout:
         raise BadInputError(f"vramfit compare {old.name} {new.name}: {ran.stderr.strip()}")

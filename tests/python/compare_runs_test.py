@@ -244,6 +244,18 @@ def test_folders(answer, tmp_path):
     assert command(tmp_path / "old", tmp_path / "new", "--allow", "gone").returncode == 0
 
 
+def test_what_is_new_has_to_fit(answer, tmp_path):
+    for folder in "old", "new":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.json").write_text(json.dumps(answer()))
+    (tmp_path / "new" / "b.json").write_text(json.dumps({**answer(), "fits": False}))
+    ran = command(tmp_path / "old", tmp_path / "new", "--format", "json")
+    assert {row["name"]: row["outcome"] for row in rows_of(ran)} == {"a": "same", "b": "worse"}
+    assert ran.returncode == 1
+    (tmp_path / "new" / "b.json").write_text("no JSON")
+    assert command(tmp_path / "old", tmp_path / "new").returncode == 2
+
+
 def test_nothing_to_compare_fails(answer, tmp_path):
     for folder, name in (("old", "a"), ("new", "b")):
         (tmp_path / folder).mkdir()

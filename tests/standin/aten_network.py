@@ -84,17 +84,18 @@ def attended(draw):
     queries = draw.random.choice([1, draw.size() + 1, draw.size() + 1, 400])
     keys = queries if draw.maybe(0.6) else queries + draw.random.choice([draw.size(), 900])
     heads = groups * draw.random.choice([1, 2, 3])
-    width = draw.random.choice([32, 64, 80, 112, 128, 256])
+    width = draw.random.choice([32, 64, 80, 112, 128, 208, 256])
+    of_values = width if draw.maybe(0.8) else draw.random.choice([16, 128, 192])
     dtype, grad = draw.random.choice([BF16, BF16, FP32]), draw.maybe()
 
-    def rows(heads, tokens):
+    def rows(heads, tokens, width=width):
         told = plain(draw, [batch, heads, tokens, width], dtype, grad=grad)
         if draw.maybe(0.2):  # put together anew, as rotary embeddings of a part leave them
             return told
         return {**told, "strides": [tokens * heads * width, width, heads * width, 1]}
 
     own = heads // groups
-    qkv = [rows(heads, queries), rows(own, keys), rows(own, keys)]
+    qkv = [rows(heads, queries), rows(own, keys), rows(own, keys, of_values)]
     mask = draw.random.choice([None, BOOL, dtype])
     if mask is not None:
         learned = mask == dtype and draw.maybe(0.5)

@@ -32,7 +32,7 @@ def test_an_answer_that_is_equal_says_no_more():
 def test_one_that_is_not_says_where_and_by_how_much():
     line = compared(PLAYED, {"1.forward": [1000, 2002], "1.backward": [3996, 5000]}, "h200")
     assert line["off"] == {"1.forward": [0, 2], "1.backward": [-4, 0]}
-    assert line["by"] == pytest.approx([-0.001, 0])
+    assert line["relative"] == pytest.approx([-0.001, 0])
     assert line["config"] == PLAYED["config"]
     assert told(line).endswith("1.forward +0 +2, 1.backward -4 +0")
 
@@ -52,6 +52,7 @@ def test_refusals_and_failures_are_no_answers():
     assert total.worst == pytest.approx((0.01, 0))
     assert not total.is_good  # 0.3 % at most
     assert summed([equal] * 20).is_good
+    assert not summed([*[equal] * 9, *[failed] * 10]).is_good
     assert reasons([refused, failed]) == [
         "1 refused, llama: quant: no",
         "1 failed, llama: ValueError",
@@ -60,7 +61,7 @@ def test_refusals_and_failures_are_no_answers():
 
 def test_the_kept_lines_hold_what_is_said_of_them():
     total = summed(kept())
-    assert total.answered >= 500
+    assert total.answered >= 250
     assert total.equal >= LEAST_EQUAL * total.answered
     assert str(total) in (ROOT / "docs" / "tapes.md").read_text()
 

@@ -17,8 +17,9 @@ from vramfit._compare._comparison import (
     NOT_COMPARABLE,
     WORSE,
     Tolerance,
-    alone,
+    added,
     compared,
+    gone,
 )
 from vramfit._compare._text import FORMATS, markdown, table
 from vramfit._dry_run._options import Parser, formatter
@@ -96,9 +97,9 @@ def _rows(options: Namespace, tolerance: Tolerance) -> Iterator[Json]:
         old, new = {name: options.old}, {name: options.new}
     for name in {**old, **new}:
         if name not in new:
-            yield alone(name, GONE)
+            yield gone(name)
         elif name not in old:
-            yield alone(name, NEW)
+            yield added(name, read(new[name]))
         else:
             pair = read(old[name]), read(new[name])
             yield compared(name, *pair, tolerance, across_cards=options.across_cards)

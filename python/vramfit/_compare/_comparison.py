@@ -37,13 +37,27 @@ def compared(
     }
 
 
-def alone(name: str, outcome: str) -> Json:
-    """A row that one side has not."""
+def gone(name: str) -> Json:
+    """A row that the new side has not."""
+    return _alone(name, GONE, None, None)
+
+
+def added(name: str, new: Answer) -> Json:
+    """A row that the old side has not: worse than nothing where it fails or does not fit."""
+    why = None
+    if new.verdict is None:
+        why = "the script itself fails"
+    elif not new.fits:
+        why = "it does not fit"
+    return _alone(name, WORSE if why else NEW, why, new.verdict)
+
+
+def _alone(name: str, outcome: str, why: str | None, verdict: str | None) -> Json:
     return {
         "name": name,
         "outcome": outcome,
-        "why": None,
-        "verdict": [None, None],
+        "why": why,
+        "verdict": [None, verdict],
         "facts": {},
         "levels": [],
         "moved": [],

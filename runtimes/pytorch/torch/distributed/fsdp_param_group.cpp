@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/checked.h"
 #include "runtimes/pytorch/torch/ops/multiprocessor.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
@@ -27,44 +28,43 @@ std::int64_t gathered_bytes(const FsdpParam& parameter) {
 
 // aten/src/ATen/native/cuda/TensorShape.cu: a kernel that copies many tensors finds what each of
 // its blocks is to do in a table on the GPU, which is there until it was launched.
-constexpr std::int64_t kThreads = 128;
-constexpr std::int64_t kBytesOfABlock = kThreads * 16;  // at a time
-
-std::int64_t blocks(std::int64_t bytes, std::int64_t of = kBytesOfABlock) {
-  return (bytes + of - 1) / of;
-}
+constexpr std::int64_t kBlockSize = 128;             // threads
+constexpr std::int64_t kTileSize = 16 * kBlockSize;  // bytes that they copy at a time
 
 void make_table(Context& context, std::int64_t entries) {
   empty(context, {entries}, ScalarType::Long, Category::Workspace);
 }
 
-/// split_with_sizes_copy_out_cuda_contiguous_no_cast, of what each GPU gives of each parameter.
+/// split_with_sizes_copy_out_cuda_contiguous_no_cast, of what each GPU gives of each parameter: two
+/// addresses, a size, where its blocks begin, and whose each block is.
 void make_copy_out_table(Context& context, const std::vector<FsdpParam>& parameters,
                          std::int64_t gpus) {
-  const auto count = static_cast<std::int64_t>(parameters.size());
-  std::int64_t of_a_gpu = 0;
-  for (const FsdpParam& each : parameters) of_a_gpu += blocks(gathered_bytes(each));
-  const std::int64_t most =
-      context.multiprocessors * threads_per_multiprocessor(context.arch) / kThreads * 2;
-  const std::int64_t rounds = blocks(of_a_gpu * gpus, most);
-  const auto root = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(rounds))));
-  const std::int64_t rounds_of_a_gpu = blocks(rounds, std::min(root, gpus));
-  std::int64_t all = 0;
+  const auto splits = static_cast<std::int64_t>(parameters.size());
+  std::int64_t num_blocks = 0;
+  for (const FsdpParam& each : parameters) num_blocks += div_up(gathered_bytes(each), kTileSize);
+  const std::int64_t max_blocks =
+      context.multiprocessors * threads_per_multiprocessor(context.arch) / kBlockSize * 2;
+  const std::int64_t iter_factor = div_up(num_blocks * gpus, max_blocks);
+  const double root = std::ceil(std::sqrt(static_cast<double>(iter_factor)));
+  const std::int64_t chunks_per_block = std::min(static_cast<std::int64_t>(root), gpus);
+  const std::int64_t iters_per_chunk = div_up(iter_factor, chunks_per_block);
+  std::int64_t launched = 0;
   for (const FsdpParam& each : parameters) {
-    all += blocks(gathered_bytes(each), kBytesOfABlock * rounds_of_a_gpu);
+    launched += div_up(gathered_bytes(each), kTileSize * iters_per_chunk);
   }
-  make_table(context, 4 * count + 1 + all);
+  make_table(context, 4 * splits + 1 + launched);
 }
 
-/// get_chunk_cat_metadata, of gradients that are put together in a type.
+/// get_chunk_cat_metadata, of gradients that are put together in a type: an address, three sizes,
+/// where bytes and blocks begin, and whose each block is.
 void make_copy_in_table(Context& context, const std::vector<FsdpParam*>& parameters,
                         ScalarType type) {
-  const auto count = static_cast<std::int64_t>(parameters.size());
-  std::int64_t all = 0;
+  const auto tensors = static_cast<std::int64_t>(parameters.size());
+  std::int64_t num_blocks = 0;
   for (const FsdpParam* each : parameters) {
-    all += blocks(each->sharded.numel() * element_size(type));
+    num_blocks += div_up(each->sharded.numel() * element_size(type), kTileSize);
   }
-  make_table(context, 6 * count + 2 + all);
+  make_table(context, 6 * tensors + 2 + num_blocks);
 }
 
 }  // namespace

@@ -14,37 +14,64 @@ namespace {
 
 enum class Backend { Cudnn, Flash, Efficient, Math };
 
-// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (select_sdp_backend), PyTorch 2.11: cuDNN
-// first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
-// passed over.
-Backend select(const Tensor& query, const Tensor& key, const Tensor& value,
-               const SdpaOptions& options) {
-  const Context& context = query.context();
-  const Arch arch = context.arch;
-  const bool one_width = query.size(-1) == value.size(-1);
-  const std::int64_t head_dim = query.size(-1);
-  const bool half = is_half(query.type());
-  // check_prefer_cudnn_attention.
-  const bool cudnn_first =
-      (arch.sm == 90 || arch.sm == 100) && context.release.cudnn > Version{9, 15, 0};
-  // check_cudnn_tensor_shapes: wider heads on Hopper only, and more than one key.
-  const bool shaped =
-      head_dim <= (arch.sm == 90 ? 256 : 128) && head_dim % 8 == 0 && key.size(2) > 1;
-  // check_attn_mask_shape: none that has a gradient.
-  const bool learned = options.mask.defined() && needs_graph(context, options.mask);
-  // check_last_dim_stride_equals_1_dense.
-  const Tensor& mask = options.mask;
-  const bool by_rows = !mask.defined() || mask.strides()[mask.rank() - 1] == 1;
-  if (half && cudnn_first && shaped && !learned && by_rows) return Backend::Cudnn;
-  // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
-  // before Ampere, and no bf16 in either.
-  const bool ampere = arch.sm >= 80;
-  if (half && ampere && !options.mask.defined() && one_width && head_dim <= 256) {
-    return Backend::Flash;
+struct Inputs {
+  const Tensor& query;
+  const Tensor& key;
+  const Tensor& value;
+  const SdpaOptions& options;
+
+  const Context& context() const { return query.context(); }
+  int sm() const { return context().arch.sm; }
+  std::int64_t head_dim() const { return query.size(-1); }
+  bool is_half() const { return pytorch::is_half(query.type()); }
+  /// check_last_dim_stride_equals_1_dense.
+  bool mask_is_by_rows() const {
+    const Tensor& mask = options.mask;
+    return !mask.defined() || mask.strides()[mask.rank() - 1] == 1;
   }
-  const bool efficient = ampere || query.type() != ScalarType::BFloat16;
-  if (efficient && !options.grouped && by_rows) return Backend::Efficient;
-  return Backend::Math;
+};
+
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, PyTorch 2.11. What its checks refuse is
+// named by the check.
+
+bool cudnn_takes(const Inputs& in) {
+  // check_prefer_cudnn_attention: on Hopper and data-centre Blackwell.
+  const bool preferred =
+      (in.sm() == 90 || in.sm() == 100) && in.context().release.cudnn > Version{9, 15, 0};
+  // check_cudnn_tensor_shapes: wider heads on Hopper only, and more than one key.
+  const std::int64_t widest = in.sm() == 90 ? 256 : 128;
+  const auto fits = [widest](std::int64_t width) { return width <= widest && width % 8 == 0; };
+  const bool shaped = fits(in.head_dim()) && fits(in.value.size(-1)) && in.key.size(2) > 1;
+  // check_attn_mask_shape: none that has a gradient.
+  const bool learned = in.options.mask.defined() && needs_graph(in.context(), in.options.mask);
+  return in.is_half() && preferred && shaped && !learned && in.mask_is_by_rows();
+}
+
+bool flash_takes(const Inputs& in) {
+  // check_flash_attention_hardware_support: none before Ampere.
+  if (!in.is_half() || in.sm() < 80 || in.options.mask.defined()) return false;
+  // check_head_dim_size_flash.
+  const std::int64_t head_dim = in.head_dim();
+  if (head_dim != in.value.size(-1) || head_dim > 256) return false;
+  // check_flash_causal_non_square_seqlens.
+  if (in.options.causal && in.query.size(2) != in.key.size(2)) return false;
+  // check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120: there is no backward.
+  const bool little_shared = (in.sm() >= 86 && in.sm() <= 89) || in.sm() / 10 == 12;
+  const bool too_wide = head_dim > 224 ? in.options.dropout > 0 : head_dim > 192;
+  return !little_shared || !too_wide || !needs_graph(in.context(), in.query, in.key, in.value);
+}
+
+bool efficient_takes(const Inputs& in) {
+  // can_use_mem_efficient_attention: no bf16 before Ampere.
+  const bool typed = in.sm() >= 80 || in.query.type() != ScalarType::BFloat16;
+  return typed && !in.options.grouped && in.mask_is_by_rows();
+}
+
+// select_sdp_backend: where cuDNN is preferred it comes first.
+Backend select(const Inputs& in) {
+  if (cudnn_takes(in)) return Backend::Cudnn;
+  if (flash_takes(in)) return Backend::Flash;
+  return efficient_takes(in) ? Backend::Efficient : Backend::Math;
 }
 
 }  // namespace
@@ -60,7 +87,7 @@ Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in
   // What it is made of is below autocast.
   std::optional<AutocastScope> off;
   if (query.context().autocast.enabled()) off.emplace(query.context().autocast, std::nullopt);
-  switch (select(query, key, value, options)) {
+  switch (select({query, key, value, options})) {
     case Backend::Cudnn:
       options.mask = additive_mask(options.mask, query.type());
       return cudnn_attention(query, key, value, options);

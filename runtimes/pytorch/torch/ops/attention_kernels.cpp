@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/checked.h"
 #include "model/ops/cudnn_attention.h"
 #include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
@@ -111,7 +112,7 @@ struct FlashParts {
 FlashParts flash_parts(const Tensor& query, const Tensor& key, const SdpaOptions& options) {
   if (options.dropout > 0) return {};
   Context& context = query.context();
-  // A token's queries of a group are taken as queries of one head.
+  // seqlenq_ngroups_swapped: a token's queries of a group are taken as queries of one head.
   const bool by_groups = query.size(2) == 1 && query.size(1) > key.size(1);
   const FlashShape shape = {query.size(0), by_groups ? key.size(1) : query.size(1),
                             by_groups ? query.size(1) / key.size(1) : query.size(2), key.size(2),
@@ -187,12 +188,13 @@ BackwardTile backward_tile(Arch arch, bool half, std::int64_t width) {
   return width <= widest ? BackwardTile{128, 64} : BackwardTile{64, 64, true};
 }
 
-/// attention_backward.cu: into how many parts keys are split where dK and dV are summed up in
-/// memory, which each part has a block of.
+/// attention_backward.cu (num_splits_key): into how many parts keys are split where dK and dV are
+/// accumulated in memory, each part in a workspace of one block of keys. Its other rule, for 256
+/// heads and more, changes nothing: 200 / (batch · heads) is 0 then.
 std::int64_t key_splits(const Tensor& k, std::int64_t heads, std::int64_t rows) {
   constexpr std::int64_t kMostParts = 200;  // of all heads together
   const std::int64_t most = kMostParts / (k.size(0) * heads);
-  return std::max<std::int64_t>(1, std::min(round_up(k.size(2), rows) / rows, most));
+  return std::max<std::int64_t>(1, std::min(div_up(k.size(2), rows), most));
 }
 
 /// kernel_backward.h (workspace_strideBH): each sum of dQ has a lock of 16 bytes.

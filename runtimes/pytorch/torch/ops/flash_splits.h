@@ -7,8 +7,8 @@ namespace vramfit::pytorch {
 /// What a call of flash attention is of, as its kernel takes it.
 struct FlashShape {
   std::int64_t batch;
-  std::int64_t heads;  ///< of the queries
-  std::int64_t queries;
+  std::int64_t heads;    ///< of the queries; of one token's in groups, of the keys
+  std::int64_t queries;  ///< of a head; of one token's in groups, a group's
   std::int64_t keys;
   std::int64_t head_dim;
 };

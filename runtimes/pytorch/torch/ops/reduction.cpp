@@ -166,8 +166,8 @@ Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<Sc
   return result;
 }
 
-// Rows that are reduced by themselves, and a tensor as a whole, share partial results of a few KiB,
-// which are left out.
+// Where rows are reduced by themselves, or a tensor as a whole, blocks hand partial results on in a
+// workspace of a few KiB: that is left out.
 Tensor reduce_dim(const Tensor& a, int dim) {
   Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
   if (dim != -1 && a.size(-1) > 1) {

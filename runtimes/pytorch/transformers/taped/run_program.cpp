@@ -102,11 +102,12 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
                    " is not predicted yet; vramfit model runs it");
   }
   aten::Results results;
-  const bool of_tokens = instruction.name == kEmbedding && instruction.args[0].path == embedding_;
+  const bool of_tokens = !embedding_.empty() && instruction.name == kEmbedding &&
+                         instruction.args.at(0).path == embedding_;
   if (hooks_ != nullptr && of_tokens) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
     results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
-    const bool is_head = frame.prefix.empty();
+    const bool is_head = frame.prefix.empty();  // no tape has another linear beside its layers
     if (hooks_ != nullptr && is_head) hooks_->after_head(results.front());
   } else {
     std::vector<aten::Value> args;

@@ -70,7 +70,7 @@ def _play(given: argparse.Namespace) -> None:
     with writing():
         given.out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:
-        for _ in several.map(lambda card: _play_on(given, card), _CARDS):
+        for _ in several.map(lambda card: _play_on(given, card), _CARDS[: given.count]):
             pass
 
 
@@ -84,7 +84,7 @@ def _answer(given: argparse.Namespace) -> list[Line]:
         raise BadInputError(f"{FIT}: is not there; `make build` makes it")
     lines = [
         compared(played, answer(played, card), card)
-        for card in _CARDS
+        for card in _CARDS[: given.count]
         for played in read_jsonl(_file(given, card))
     ]
     with writing():

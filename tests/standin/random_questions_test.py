@@ -68,9 +68,9 @@ def test_the_kept_lines_hold_what_is_said_of_them():
 
 @needs_torch
 def test_questions_of_today(tmp_path):
-    """Of types that are written down, of experts, and of layers of several kinds."""
-    asked = [sys.executable, "-m", "random_questions", "--count", "10", "--seed", "ci"]
-    asked += ["--types", "llama qwen3_moe gemma3_text opt olmo3", "--out", tmp_path]
+    """Two of them: each card imports PyTorch anew."""
+    asked = [sys.executable, "-m", "random_questions", "--count", "2", "--seed", "ci"]
+    asked += ["--types", "qwen3_moe olmo3", "--out", tmp_path]
     path = f"{ROOT / 'scripts'}{os.pathsep}{PACKAGE}"
     environment = {**os.environ, "PYTHONPATH": path}
     ran = subprocess.run(
@@ -79,5 +79,4 @@ def test_questions_of_today(tmp_path):
     assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
     lines = [json.loads(line) for line in (tmp_path / "questions.jsonl").open()]
     total: Sum = summed(lines)
-    assert (total.asked, total.types) == (10, 5)
-    assert total.answered >= 8
+    assert (total.asked, total.answered, total.types) == (2, 2, 2)

@@ -1,6 +1,7 @@
 """Records the tape of a type: how its model is made, and what it does, at several sizes."""
 
 import gc
+import inspect
 from contextlib import nullcontext
 from trace import Enter, Leave, Op, Tracer
 
@@ -218,6 +219,8 @@ class _Recording:
         lines += [f"layers num_hidden_layers {path}", rule]
         lines += [f"without generation: {self._without}"] if self._without else []
         lines += [] if model.supports_gradient_checkpointing else ["without checkpointing"]
+        code = inspect.getsource(inspect.getmodule(type(model)))
+        lines += ["without fp16"] if "dtype == torch.float16:" in code else []
         lines += [*cycles_of(kind, rule), f"attention {self._usual}", *flag_lines(model.config)]
         lines += held_lines(self._points["train"], model.config, rule, self._heads_are)
         windows = windows_of(model.config)

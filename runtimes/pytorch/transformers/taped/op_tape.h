@@ -133,6 +133,7 @@ struct OpTape {
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
+  bool has_fp16 = true;     ///< its code does not ask for that type, and do other things then
   bool checkpoints = true;  ///< transformers has activation checkpointing for the type
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
   std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of

@@ -280,6 +280,7 @@ class Reader {
       program();
     } else if (first == "without") {
       if (word(1) == "checkpointing") tape_.checkpoints = false;
+      if (word(1) == "fp16") tape_.has_fp16 = false;
     } else if (first != "made") {
       throw BadInput("'" + first + "' begins no line of a tape");
     }

@@ -40,6 +40,10 @@ TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config
   if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
     throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
   }
+  if (settings.type == ScalarType::Half && !tape.has_fp16) {
+    throw BadInput("precision: in fp16 " + tape.model_type +
+                   "'s code does other things, which were not recorded; vramfit model runs it");
+  }
   build();
 }
 

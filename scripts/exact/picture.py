@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from programs import ROOT
 from vramfit_plots.catalogues import load_cards
-from vramfit_plots.figures import style
+from vramfit_plots.figures import diagonal, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.units import GB, MINUS, in_words, percent
 
@@ -72,22 +71,13 @@ def _kinds(played: Sequence[tuple[Case, Line]]) -> list[_Kind]:
 def _diagonal(axes: Axes, kinds: Sequence[_Kind]) -> None:
     values = [value / GB for kind in kinds for p in kind.peaks for value in (p.measured, p.played)]
     low, high = min(values, default=1) / _MARGIN, max(values, default=100) * _MARGIN
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.plot([low, high], [low, high], color=style.FAINT, linewidth=0.8, zorder=1)
+    diagonal.begin(axes, low, high)
     for kind in kinds:
         measured = [peak.measured / GB for peak in kind.peaks]
         played = [peak.played / GB for peak in kind.peaks]
         edge = {"markeredgecolor": "white", "markeredgewidth": 0.4}
         axes.plot(measured, played, markersize=5.5, **edge, **kind.look)
-    for axis, limits in ((axes.xaxis, axes.set_xlim), (axes.yaxis, axes.set_ylim)):
-        limits(low, high)
-        axis.set_major_locator(FixedLocator([size for size in _SIZES if low <= size <= high]))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.set_aspect("equal")
-    axes.grid()
-    axes.tick_params(length=0)
+    diagonal.finish(axes, low, high, _SIZES)
     axes.set_xlabel("measured on the GPU")
     axes.set_ylabel("vramfit run")
     axes.set_title("Highest peak reserved, GB")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, StrMethodFormatter
-from vramfit_plots.figures import style
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from vramfit_plots.figures import diagonal, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.units import GB, MINUS, percent
 
@@ -30,20 +30,11 @@ def _look(score: Score, color: str, marker: str) -> dict[str, Any]:
 def _diagonal(axes: Axes, found: Sequence[Score], looks: Mapping[str, tuple[str, str]]) -> None:
     values = [v / GB for s in found for v in (s.row.measured, s.said.predicted)]
     low, high = min(values) / 1.3, max(values) * 1.3
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.plot([low, high], [low, high], color=style.FAINT, linewidth=0.8, zorder=1)
+    diagonal.begin(axes, low, high)
     for score in found:
         place = score.row.measured / GB, score.said.predicted / GB
         axes.plot(*place, zorder=3, **_look(score, *looks[score.row.kind]))
-    for axis, limits in ((axes.xaxis, axes.set_xlim), (axes.yaxis, axes.set_ylim)):
-        limits(low, high)
-        axis.set_major_locator(FixedLocator([size for size in _SIZES if low <= size <= high]))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.set_aspect("equal")
-    axes.grid()
-    axes.tick_params(length=0)
+    diagonal.finish(axes, low, high, _SIZES)
     axes.set_xlabel("measured by others")
     axes.set_ylabel("vramfit")
     axes.set_title("GB")

@@ -12,13 +12,13 @@ from fold import fold
 from generation import generated
 from held import held_lines
 from kinds import cycles_of, rule_of
+from lora import target_lines
 from modes import Mode, generation_modes, training_modes
 from points import COUNT, LAST_LAYER, HeadsAre, config_at, inputs_at, symbols, windows_of
 from roll import rolled
 from solve import NoSizeError, Solver, merged, values_apart
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.pytorch_utils import Conv1D
 
 _LAYERS = 3
 _GENERATION = ("prefill", "decode")
@@ -228,7 +228,7 @@ class _Recording:
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
         lines += _defaults(kind, self._points["train"])
-        lines += _lora_targets(kind) + _expert_targets(kind) + _no_targets(model)
+        lines += target_lines(kind, layers_of(model)[1])
         lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)
         return "\n".join(lines) + "\n"
@@ -345,38 +345,6 @@ def _defaults(kind, points):
 
 def _counts(value):
     return type(value) in (int, bool) and value >= 0
-
-
-def _lora_targets(kind):
-    # It asks for the GPU as it is imported, which is not to be before a type's process is forked.
-    from peft.utils.constants import (  # noqa: PLC0415
-        TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING,
-    )
-
-    named = TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING.get(kind, [])
-    return [" ".join(["lora_targets", *named])] if named else []
-
-
-def _expert_targets(kind):
-    """LoRA's targets that PEFT takes for experts, whose weights lie in one tensor, or for what
-    chooses among them."""
-    from peft.utils import transformers_weight_conversion as conversion  # noqa: PLC0415
-
-    like = conversion._MODEL_TO_CONVERSION_PATTERN.get(kind)
-    named = sorted(conversion._MOE_TARGET_MODULE_MAPPING.get(like, ()))
-    return [" ".join(["expert_targets", *named])] if named else []
-
-
-def _no_targets(model):
-    """Modules that multiply by a weight, and are none that LoRA adapts: routers."""
-    named = {
-        path.rpartition(".")[2]
-        for path, module in layers_of(model)[1].named_modules()
-        if getattr(module, "weight", None) is not None
-        and module.weight.dim() == 2
-        and not isinstance(module, (torch.nn.Linear, torch.nn.Embedding, Conv1D))
-    }
-    return [" ".join(["no_targets", *sorted(named)])] if named else []
 
 
 def _parameters(model, layers_path, names, frozen):

@@ -1,6 +1,7 @@
 """What the programs here share with those of plots/: how they read, write and refuse."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ def cases_to_record(path: Path) -> list[dict[str, Any]]:
     return cases
 
 
+def require_made(files: Mapping[Path, str]) -> None:
+    """Raises BadInputError where one is not there. `files`: the make target of each."""
+    for file, target in files.items():
+        if not file.exists():
+            raise BadInputError(f"{file}: is not there; `make {target}` makes it")
+
+
 __all__ = [
     "ROOT",
     "Arguments",
@@ -39,5 +47,6 @@ __all__ = [
     "read_json",
     "read_jsonl",
     "read_text",
+    "require_made",
     "writing",
 ]

@@ -17,7 +17,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_jsonl, writing
+from programs import (
+    ROOT,
+    Arguments,
+    BadInputError,
+    file_or_folder,
+    program,
+    read_jsonl,
+    require_made,
+    writing,
+)
 from vramfit_plots.tables import markdown_fragment, text_table
 
 from breadth import table
@@ -47,9 +56,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def played(python: Path, **asked: Any) -> list[dict[str, Any]]:
     """What play.py writes: of types with `only` in their name, or of `types`; on the CPU where
     `facts` are given."""
-    for file, maker in ((python, "make exact"), (_PACKAGE / "vramfit", "make wheel")):
-        if not file.exists():
-            raise BadInputError(f"{file}: is not there; `{maker}` makes it")
+    require_made({python: "exact", _PACKAGE / "vramfit": "wheel"})
     asked = {
         "package": str(_PACKAGE / "vramfit"),
         "processes": len(os.sched_getaffinity(0)),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, BadInputError, read_jsonl
+from programs import ROOT, BadInputError, read_jsonl, require_made
 
 from exact.cases import Case
 
@@ -24,9 +24,7 @@ def played(
 ) -> dict[str, Played]:
     """By name; begun in the order of `cases`, each on the card that it was measured on. `packages`:
     folders of them that go before the Python's own."""
-    for file, maker in ((python, "make exact"), (_PACKAGE / "vramfit", "make wheel")):
-        if not file.exists():
-            raise BadInputError(f"{file}: is not there; `{maker}` makes it")
+    require_made({python: "exact", _PACKAGE / "vramfit": "wheel"})
     found: dict[str, Played] = {}
     for card in sorted({case.card for case in cases}):
         here = [case for case in cases if case.card == card]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, BadInputError, read_jsonl
+from programs import ROOT, read_jsonl, require_made
 
 from league.figures import FIGURES
 from league.rows import FOLDER, Row
@@ -31,8 +31,7 @@ class Said:
 
 
 def package() -> Any:
-    if not (PACKAGE / "vramfit").exists():
-        raise BadInputError(f"{PACKAGE / 'vramfit'}: is not there; `make wheel` makes it")
+    require_made({PACKAGE / "vramfit": "wheel"})
     if str(PACKAGE) not in sys.path:
         sys.path.insert(0, str(PACKAGE))
     import vramfit  # noqa: PLC0415  `make wheel` puts it there

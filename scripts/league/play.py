@@ -23,6 +23,7 @@ from programs import (
     program,
     read_json,
     read_jsonl,
+    require_made,
     writing,
 )
 
@@ -40,9 +41,7 @@ def _config(model: str) -> dict[str, Any]:
 
 def played(rows: Iterable[Row], python: Path = _PYTHON) -> list[dict[str, Any]]:
     """As play_peft.py writes them; all rows are of one card."""
-    for file, maker in ((python, "make exact"), (PACKAGE / "vramfit", "make wheel")):
-        if not file.exists():
-            raise BadInputError(f"{file}: is not there; `{maker}` makes it")
+    require_made({python: "exact", PACKAGE / "vramfit": "wheel"})
     rows = list(rows)
     (card,) = {row.card for row in rows}
     asked = [

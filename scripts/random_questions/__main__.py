@@ -16,7 +16,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_jsonl, writing
+from programs import (
+    ROOT,
+    Arguments,
+    BadInputError,
+    file_or_folder,
+    program,
+    read_jsonl,
+    require_made,
+    writing,
+)
 
 from random_questions.answers import FIT, answer
 from random_questions.comparison import Line, compared, kept, reasons, summed, told
@@ -64,9 +73,7 @@ def _play_on(given: argparse.Namespace, card: str) -> None:
 
 
 def _play(given: argparse.Namespace) -> None:
-    for file, maker in ((given.python, "make exact"), (_PACKAGE / "vramfit", "make wheel")):
-        if not file.exists():
-            raise BadInputError(f"{file}: is not there; `{maker}` makes it")
+    require_made({given.python: "exact", _PACKAGE / "vramfit": "wheel"})
     with writing():
         given.out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:
@@ -80,8 +87,7 @@ def _file(given: argparse.Namespace, card: str) -> Path:
 
 
 def _answer(given: argparse.Namespace) -> list[Line]:
-    if not FIT.exists():
-        raise BadInputError(f"{FIT}: is not there; `make build` makes it")
+    require_made({FIT: "build"})
     lines = [
         compared(played, answer(played, card), card)
         for card in _CARDS[: given.count]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from exact.cases import readings
 from exact.standin import played
-from programs import Arguments, BadInputError, program, writing
+from programs import Arguments, program, require_made, writing
 
 from releases.changes import changes, keep_changes
 from releases.known import RELEASES, TOLD, Release, chosen, pinned_cases
@@ -40,8 +40,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _versions(release: Release) -> dict[str, str]:
-    if not release.python.exists():
-        raise BadInputError(f"{release.python}: is not there; `make releases` makes it")
+    require_made({release.python: "releases"})
     ran = subprocess.run(
         [release.python, "-c", _VERSIONS],
         env=environment(release),

@@ -71,6 +71,10 @@ def _moved(kind, out):
 def main(out, kinds):
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
+    # By plain products attention's output lies by heads, so that contiguous() copies it: what it
+    # leaves as it is Python does not ask of the dispatcher.
+    for enable in ("enable_cudnn_sdp", "enable_flash_sdp", "enable_mem_efficient_sdp"):
+        getattr(torch.backends.cuda, enable)(False)
     gc.freeze()  # what is there already: collections of a type's process pass it over
     with (out / "failed.jsonl").open("w") as failed:
         for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:

@@ -6,12 +6,16 @@ namespace vramfit::standin {
 
 namespace {
 
-/// By parts of names, of PyTorch's kernels and of flash attention's.
+/// By parts of names, of PyTorch's kernels and of flash attention's. Kernels that cast what they
+/// load assert that it is of a known type (c10/core/DynamicCast.h); arange's, which are called
+/// "with_index", assert nothing.
 Kernel::Group group_of(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
   if (has("flash_fwd")) return Kernel::Group::Attention;
   if (has("flash_bwd")) return Kernel::Group::BackwardAttention;
-  for (const std::string_view part : {"reduce_kernel", "ndex", "gather", "nll_loss"}) {
+  if (has("with_index")) return Kernel::Group::Other;
+  for (const std::string_view part :
+       {"reduce_kernel", "index", "gather", "nll_loss", "LoadWithCast", "gpu_kernel_implI"}) {
     if (has(part)) return Kernel::Group::Asserts;
   }
   return Kernel::Group::Other;

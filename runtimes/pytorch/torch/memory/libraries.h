@@ -43,7 +43,7 @@ class Libraries {
   /// NCCL runs one as it makes a communicator, which may be the first.
   void use_kernels() { load(kernels_, DriverCode::FirstKernel, 0); }
 
-  /// Kernels that may report a failed assertion: those that look up rows, and sums.
+  /// Kernels that may report a failed assertion (Context::use_asserts).
   void use_asserts() { load(asserts_, DriverCode::Asserts, 0); }
 
   void use_blas(bool backward) {

@@ -146,10 +146,11 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
+      const Tensor o = output.unpack();
       const Tensor rest[] = {statistics.unpack(), seed.unpack(), unused.unpack()};
       // _flash_attention_backward: as (batch, tokens, heads, width).
       const Tensor grad = contiguous(transpose(grads[0], 1, 2));
-      const Tensor out = contiguous(transpose(output.unpack(), 1, 2));
+      const Tensor out = contiguous(transpose(o, 1, 2));
       Gradients outputs = {like(q), like(k), like(v)};
       const std::int64_t rows = round_up(q.size(2), 128);
       const std::int64_t width = flash_width(q.size(3));

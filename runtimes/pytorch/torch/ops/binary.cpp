@@ -163,6 +163,7 @@ Tensor power(const Tensor& base, const Tensor& exponent) {
   if (!base.defined()) {
     Tensor result = like(exponent);
     const Tensor number = empty(exponent.context(), {1}, ScalarType::Long);  // or a double
+    exponent.context().use_asserts();
     return result;
   }
   Tensor result = like(base, exponent);

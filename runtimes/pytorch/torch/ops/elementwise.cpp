@@ -154,8 +154,10 @@ Tensor dropout(const Tensor& a, double p, bool training) {
   return result;
 }
 
+// Copy.cu has kernels of their own for casts to 16 bits.
 Tensor to(const Tensor& a, ScalarType type) {
   if (a.type() == type) return a;
+  if (!is_half(type)) a.context().use_asserts();
   const auto make_backward = [&] {
     return [from = a.type()](Node&, Gradients& grads) -> Gradients { return {to(grads[0], from)}; };
   };

@@ -166,16 +166,16 @@ Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<Sc
   return result;
 }
 
-// Where rows are reduced by themselves, or a tensor as a whole, blocks hand partial results on in a
-// workspace of a few KiB: that is left out.
 Tensor reduce_dim(const Tensor& a, int dim) {
   Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
-  if (dim != -1 && a.size(-1) > 1) {
-    use_reduce_kernel(a, bit(a.rank() + dim), summed(a.type(), a.type()));
-  }
+  use_reduce_kernel(a, bit(a.rank() + dim), summed(a.type(), a.type()));
   return result;
 }
 
-Tensor reduce_all(const Tensor& a) { return empty(a.context(), {}, a.type(), Category::Workspace); }
+Tensor reduce_all(const Tensor& a) {
+  Tensor result = empty(a.context(), {}, a.type(), Category::Workspace);
+  use_reduce_kernel(a, all_dims(a.rank()), summed(a.type(), a.type()));
+  return result;
+}
 
 }  // namespace vramfit::pytorch

@@ -23,6 +23,13 @@ class Context {
   /// On no card, and on the meta device: what is made has a shape alone.
   Context(Tape& tape_, const Release& release_);
   ~Context();
+
+  /// A kernel runs that may report a failed assertion (CUDA_KERNEL_ASSERT): one that looks up rows,
+  /// sums up, or casts what it loads (c10/core/DynamicCast.h).
+  void use_asserts() {
+    if (!meta && !elsewhere) libraries.use_asserts();
+  }
+
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 

@@ -48,7 +48,7 @@ class CausalLm {
     GenerationCache* cache = nullptr;  ///< of make_cache()
   };
   /// Of bos, eos and pad, as many as generate() knows of it.
-  virtual int special_tokens() const { return 3; }
+  virtual int special_tokens() const = 0;
   /// Whether its forward does; generate() makes none otherwise.
   virtual bool takes_position_ids() const { return true; }
   /// Empty. `most_tokens`: what a static cache has room for. Throws BadInput where there is none

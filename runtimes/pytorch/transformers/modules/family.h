@@ -39,6 +39,8 @@ struct Family {
   EmbeddingScale embedding_scale = EmbeddingScale::None;
   /// cos and sin stay in fp32.
   bool rotates_in_float = false;
+  /// Its class makes the last norm before the rotary embedding.
+  bool norm_before_rotary = true;
   /// Each kind of layer, sliding or not, has rotary frequencies of its own.
   bool rotary_by_layer_type = false;
   /// A mask for layers that do not slide always, and another where there is a window. Otherwise

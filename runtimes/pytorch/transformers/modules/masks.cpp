@@ -26,7 +26,7 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   changes.reset();
   const Tensor none = make(context, {batch}, ScalarType::Bool);
   const Tensor all = make(context, {}, ScalarType::Bool);
-  if (!context.elsewhere) context.libraries.use_asserts();
+  context.use_asserts();
 }
 
 /// sdpa_mask: true where a query may look.
@@ -50,7 +50,9 @@ Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padd
   Tensor mask = make(context, square, ScalarType::Bool);
   mask = make(context, square, ScalarType::Bool);
   if (request.window) {
+    Tensor first = make(context, {1, 1, request.queries, 1}, ScalarType::Long);  // that one sees
     const Tensor within = make(context, square, ScalarType::Bool);
+    first.reset();
     mask = make(context, square, ScalarType::Bool);
   }
   if (with_padding) {

@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/transformers/modules/rotary.h"
 
+#include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/cat.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
@@ -9,9 +10,30 @@
 
 namespace vramfit::pytorch {
 
+namespace {
+
+/// 1.0 / (base ** (arange(0, 2 * count, 2) / (2 * count))).
+Tensor frequencies(Context& context, std::int64_t count) {
+  if (context.meta) return buffer(context, {count}, ScalarType::Float);
+  const auto make = [&] { return empty(context, {count}, ScalarType::Float); };
+  Tensor steps = make();
+  Tensor fractions = make();
+  steps.reset();
+  const Tensor powers = power(Tensor(), fractions);
+  fractions.reset();
+  const Tensor reciprocal = make();
+  return buffer(context, {count}, ScalarType::Float);
+}
+
+}  // namespace
+
 RotaryEmbedding::RotaryEmbedding(Context& context, std::int64_t dims)
-    : inverse_frequencies_(buffer(context, {dims / 2}, ScalarType::Float)),
+    : inverse_frequencies_(frequencies(context, dims / 2)),
       original_(buffer(context, {dims / 2}, ScalarType::Float)) {}
+
+void RotaryEmbedding::initialize() const {
+  frequencies(inverse_frequencies_.context(), inverse_frequencies_.numel());
+}
 
 PositionEmbeddings RotaryEmbedding::operator()(const Tensor& positions, ScalarType type) const {
   Context& context = positions.context();

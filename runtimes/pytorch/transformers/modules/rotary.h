@@ -17,6 +17,8 @@ class RotaryEmbedding {
  public:
   RotaryEmbedding() = default;
   RotaryEmbedding(Context& context, std::int64_t dims);
+  /// _init_weights: its frequencies are computed once more, into where they are.
+  void initialize() const;
   /// `positions` is (1 or batch, tokens).
   PositionEmbeddings operator()(const Tensor& positions, ScalarType type) const;
 

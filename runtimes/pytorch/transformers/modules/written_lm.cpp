@@ -1,7 +1,9 @@
 #include "runtimes/pytorch/transformers/modules/written_lm.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "model/config/json_reader.h"
 #include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
@@ -36,17 +38,26 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     const LayerScope acts(context, static_cast<int>(i));
     layers_.push_back(family.make_layer(context, family, config, settings));
   }
-  if (settings.last) norm_ = Norm(context, family.norm, config.hidden, type);
-  if (config.rope) {
-    const std::size_t kinds = family.rotary_by_layer_type ? layer_kinds(config) : 1;
-    for (std::size_t i = 0; i < kinds; ++i) rotary_.emplace_back(context, config.rotary_dim());
+  const auto make_norm = [&] {
+    if (settings.last) norm_ = Norm(context, family.norm, config.hidden, type);
+  };
+  if (family.norm_before_rotary) make_norm();
+  const std::size_t kinds = family.rotary_by_layer_type ? layer_kinds(config) : 1;
+  for (std::size_t i = 0; config.rope && i < kinds; ++i) {
+    rotary_.emplace_back(context, config.rotary_dim());
+  }
+  if (!family.norm_before_rotary) make_norm();
+  // post_init, and the init_weights that it comes to.
+  for (int again = 0; again < 2; ++again) {
+    for (const RotaryEmbedding& each : rotary_) each.initialize();
   }
   // A model made from its config has a head of its own until tie_weights drops it, which leaves a
-  // free segment behind. One to generate with comes from a file, and never has it.
-  if (settings.last && (!config.tied_head || settings.training)) {
-    head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
-  }
+  // free segment behind.
+  if (settings.last) head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
   tie_weights();
+  // _adjust_bias pads it by nothing, which copies it.
+  if (config.tied_head && head_.bias.defined())
+    head_.bias = parameter(context, {config.vocab}, type);
 }
 
 void WrittenLm::tie_weights() {
@@ -131,6 +142,19 @@ Tensor WrittenLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKi
     ++of_all.index;
   }
   return hidden;
+}
+
+// The one for padding is always named; the others are, unless its config says that there is none.
+int WrittenLm::special_tokens() const {
+  const ModelSource* source = config_.source.get();
+  if (source == nullptr || source->config.empty()) return 3;
+  const nlohmann::json object =
+      parse_json_object(source->config, source->name, "a Hugging Face config.json");
+  const auto is_named = [&object](const char* key) {
+    const auto found = object.find(key);
+    return found == object.end() || !found->is_null();
+  };
+  return 1 + is_named("bos_token_id") + is_named("eos_token_id");
 }
 
 std::unique_ptr<GenerationCache> WrittenLm::make_cache(bool is_static,

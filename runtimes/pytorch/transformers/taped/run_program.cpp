@@ -1,5 +1,6 @@
 // How a TapedLm does what its tape says, instruction by instruction.
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include "model/errors.h"
@@ -277,20 +278,27 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
       run_layer(program, i, inner);
       continue;
     }
+    // What a layer hands on beside hidden states stays until the next one does, or is recomputed
+    // for nobody.
+    const auto beside = std::make_shared<Registers>();
     const auto forward =
-        [this, &program, i, sizes = frame.sizes,
+        [this, &program, i, sizes = frame.sizes, beside = std::weak_ptr(beside),
          shared = shared_with(program.layers.at(kind_of(i)), frame.program)](const Tensor& input) {
           Registers all = shared;
           Registers none;
           Registers handed{input};
           Frame own{all, none, handed, {}, sizes, nullptr};
           run_layer(program, i, own);
-          return std::move(handed.front());
+          Tensor output = std::move(handed.front());
+          if (const auto kept = beside.lock()) *kept = std::move(handed);
+          return output;
         };
     const Tensor hidden = std::move(carried.front());
-    carried = {settings_.checkpoint == GradientCheckpointing::Full
-                   ? checkpoint(context_, forward, hidden)
-                   : reentrant_checkpoint(context_, forward, hidden)};
+    Tensor output = settings_.checkpoint == GradientCheckpointing::Full
+                        ? checkpoint(context_, forward, hidden)
+                        : reentrant_checkpoint(context_, forward, hidden);
+    carried = std::move(*beside);
+    carried.front() = std::move(output);
   }
   if (hooks_ != nullptr && !carried.empty()) {
     carried.front() = hooks_->before_head(carried.front());

@@ -67,32 +67,20 @@ void TapedLm::build() {
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
-  // A model made from its config has a head of its own until it is tied, which leaves a free
-  // segment behind. One to generate with comes from a file, and never has it.
-  const bool from_file = config_.tied_head && !settings_.training && !context_.meta;
   std::vector<std::pair<std::string, Tensor>> bound;
   Frame frame{own, none, none, {}, sizes, &bound};
   {
-    const Setting meta(context_.meta, context_.meta || from_file);
     const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
     run(program, program.main, frame);
   }
   std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
-  const auto own_of = [&](const std::string& path) {
-    Tensor& tensor = made.at(path);
-    if (from_file && tensor.is_meta()) {
-      tensor = empty(context_, tensor.sizes(), tensor.type(), Category::Parameters);
-      tensor.impl()->requires_grad = is_floating(tensor.type());
-    }
-    return tensor;
-  };
   const auto take = [&](const std::vector<NamedTensor>& all, const std::string& prefix,
                         std::optional<std::int64_t> layer) {
     const LayerScope acts(context_, static_cast<int>(layer.value_or(kNoLayer)));
     for (const NamedTensor& named : all) {
       const std::string path = prefix + named.path;
       if (named.is_buffer) {
-        buffers_.push_back(own_of(path));
+        buffers_.push_back(made.at(path));
         tensors_[path] = &buffers_.back();
         continue;
       }
@@ -111,7 +99,7 @@ void TapedLm::build() {
             if constexpr (requires { own_module.bias; }) {
               if (path.ends_with(".bias")) place = &own_module.bias;
             }
-            *place = own_of(tied ? named.tied_to : path);
+            *place = made.at(tied ? named.tied_to : path);
             tensors_[path] = place;
           },
           module->module);

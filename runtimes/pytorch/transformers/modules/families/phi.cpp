@@ -106,6 +106,7 @@ const Family kPhi = {
     .projections = kPhiProjections,
     .lora_targets = kPhiLoraTargets,
     .parts = {.norm = "final_layernorm"},
+    .norm_before_rotary = false,
 };
 
 }  // namespace vramfit::pytorch

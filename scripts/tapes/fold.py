@@ -153,11 +153,12 @@ class _Fold:
         self._carried[index] = event.given
         self._layers.append(Part())
         self._layer = index
-        # What a layer is called with stays as long as checkpointing may call it again.
-        main = [each for each in event.beside if self._owner.get(each) is self._main]
-        beside = set(map(self._word, main))
-        if beside:
-            self._layers[index].lines.append(("given", *sorted(beside, key=_number)))
+        # What a layer is called with stays as long as checkpointing may call it again: PyTorch
+        # saves what has a place, and holds by the call what has a name.
+        for word, tensors in (("given", event.named), ("passed", event.passed)):
+            main = {self._word(each) for each in tensors if self._owner.get(each) is self._main}
+            if main:
+                self._layers[index].lines.append((word, *sorted(main, key=_number)))
 
     def _end(self):
         """Of the last layer."""

@@ -1,4 +1,5 @@
-"""In what ways a model is run: a tape has a program of each that is not as the plain one."""
+"""In what ways a model is run: a tape has a program of each that is not as the plain one. In fp32
+Python does what it does in bf16, but for what it casts: a cast to the type that it has is none."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -35,16 +36,18 @@ class Mode:
 def training_modes(slides):
     """Plain first. `slides`: whether there is a window."""
     fp32, bf16 = torch.float32, torch.bfloat16
-    kinds = [(bf16, None, None), (fp32, None, None), (fp32, bf16, None), (bf16, bf16, None)]
-    kinds.append((bf16, None, "eager"))
-    return [Mode(*kind, beyond=beyond) for beyond in _either(slides) for kind in kinds]
+    kinds = product((None, "eager"), ((bf16, None), (fp32, bf16), (bf16, bf16)))
+    return [
+        Mode(*types, attention, beyond=beyond)
+        for beyond, (attention, types) in product(_either(slides), list(kinds))
+    ]
 
 
 def generation_modes(slides):
-    kinds = [(torch.bfloat16, None), (torch.float32, None), (torch.bfloat16, "eager")]
+    kinds = product(_either(slides), (False, True), (None, "eager"))
     return [
-        Mode(dtype, None, attention, padded, beyond)
-        for beyond, padded, (dtype, attention) in product(_either(slides), (False, True), kinds)
+        Mode(attention=attention, padded=padded, beyond=beyond)
+        for beyond, padded, attention in kinds
     ]
 
 

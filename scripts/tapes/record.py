@@ -221,6 +221,8 @@ class _Recording:
         lines += [] if model.supports_gradient_checkpointing else ["without checkpointing"]
         code = inspect.getsource(inspect.getmodule(type(model)))
         lines += ["without fp16"] if "dtype == torch.float16:" in code else []
+        scales = type(model.get_input_embeddings()).forward is not torch.nn.Embedding.forward
+        lines += ["embedding scaled"] if scales else []
         lines += [*cycles_of(kind, rule), f"attention {self._usual}", *flag_lines(model.config)]
         lines += held_lines(self._points["train"], model.config, rule, self._heads_are)
         windows = windows_of(model.config)

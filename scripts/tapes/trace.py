@@ -50,7 +50,8 @@ class Free:
 class Enter:
     path: str
     given: object = None  # the first tensor that the module takes
-    beside: list = field(default_factory=list)  # and the others
+    passed: list = field(default_factory=list)  # and the others, by their places
+    named: list = field(default_factory=list)  # or by keywords
 
 
 @dataclass
@@ -234,12 +235,15 @@ class Tracer:
             self.trace.events.append(Grad(enabled))
         return learned and enabled
 
+    def _known_in(self, values):
+        return [self._known[id(each)] for each in _tensors_in(values) if id(each) in self._known]
+
     def _enter(self, path, args, kwargs):
         self._note_autocast()
         self._note_grad()
-        tensors = _tensors_in([*args, *kwargs.values()])
-        known = [self._known[id(each)] for each in tensors if id(each) in self._known]
-        self.trace.events.append(Enter(path, known[0] if known else None, known[1:]))
+        passed, named = self._known_in(args), self._known_in(kwargs.values())
+        first = next(iter([*passed, *named]), None)
+        self.trace.events.append(Enter(path, first, passed[1:], named if passed else named[1:]))
 
     def _leave(self, path, result):
         found = _tensors_in([result])

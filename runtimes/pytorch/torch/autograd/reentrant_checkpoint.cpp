@@ -10,12 +10,13 @@ namespace vramfit::pytorch {
 namespace {
 
 /// CheckpointFunction's: what it runs is an attribute of its ctx, and with it all that a layer is
-/// called with beside its input, which alone is saved.
+/// called with by keywords; its input and what `release` drops are saved.
 struct CheckpointFunctionBackward {
   static constexpr bool kOutlivesBackward = true;
   Context& context;
   std::function<Tensor(const Tensor&)> function;
   std::optional<Saved> input;
+  std::function<void()> release;
   Autocast::State enabled;
 
   Gradients operator()(Node&, Gradients& grads) {
@@ -32,6 +33,7 @@ struct CheckpointFunctionBackward {
     Storage& storage = *grad.impl()->storage;  // a leaf's, but not a parameter's
     if (storage.category == Category::Gradients) storage.relabel(Category::Activations);
     input.reset();
+    release();
     return {std::move(grad)};
   }
 };
@@ -39,9 +41,10 @@ struct CheckpointFunctionBackward {
 }  // namespace
 
 Tensor reentrant_checkpoint(Context& context, const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input) {
+                            const Tensor& input, const std::function<void()>& release) {
   const auto make_backward = [&] {
-    return CheckpointFunctionBackward{context, function, Saved(input), context.autocast.state()};
+    return CheckpointFunctionBackward{context, function, Saved(input), release,
+                                      context.autocast.state()};
   };
   const Ref<Node> node = make_node(context, make_backward, input);
   Tensor output;

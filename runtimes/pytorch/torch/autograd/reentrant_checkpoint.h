@@ -11,7 +11,11 @@ namespace vramfit::pytorch {
 /// torch.autograd.Function keeps beside autograd goes as well, which the other form leaves.
 ///
 /// Follows torch/utils/checkpoint.py (CheckpointFunction), PyTorch 2.11.
-Tensor reentrant_checkpoint(Context& context, const std::function<Tensor(const Tensor&)>& function,
-                            const Tensor& input);
+///
+/// `release`: drops what `function` has saved beside the input, once backward is through it. What
+/// else it holds goes with the graph.
+Tensor reentrant_checkpoint(
+    Context& context, const std::function<Tensor(const Tensor&)>& function, const Tensor& input,
+    const std::function<void()>& release = [] {});
 
 }  // namespace vramfit::pytorch

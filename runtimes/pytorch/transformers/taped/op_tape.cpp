@@ -1,55 +1,112 @@
 #include "runtimes/pytorch/transformers/taped/op_tape.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace vramfit::pytorch {
 
-void each_register(std::span<const Instruction> body,
+void each_register(std::span<const Instruction> steps,
                    const std::function<void(const Register&)>& see) {
   const std::function<void(const Operand&)> look = [&](const Operand& operand) {
     if (operand.kind == Operand::Kind::Register) see(operand.tensor);
     for (const Operand& each : operand.list) look(each);
   };
-  for (const Instruction& each : body) {
+  for (const Instruction& each : steps) {
     for (const Register& place : each.results) see(place);
     for (const Operand& operand : each.args) look(operand);
     each_register(each.body, see);
   }
 }
 
-std::size_t registers_in(const Body& body, Register::Scope scope) {
-  std::size_t count = 0;
-  each_register(body, [&](const Register& place) {
-    if (place.scope == scope) count = std::max<std::size_t>(count, place.number + 1);
+Body::Body(std::vector<Instruction> steps_) : steps(std::move(steps_)) {
+  std::set<std::uint32_t> named;
+  each_register(steps, [&](const Register& place) {
+    const std::size_t least = std::size_t{place.number} + 1;
+    switch (place.scope) {
+      case Register::Scope::Program:
+        of_program = std::max(of_program, least);
+        named.insert(place.number);
+        break;
+      case Register::Scope::Layer:
+        of_layer = std::max(of_layer, least);
+        break;
+      case Register::Scope::Carried:
+        carried = std::max(carried, least);
+        break;
+      default:
+        break;
+    }
   });
-  return count;
+  shared.assign(named.begin(), named.end());
+  for (const Instruction& each : steps) {
+    if (each.kind != Instruction::Kind::Passed) continue;
+    for (const Operand& operand : each.args) passed.push_back(operand.tensor.number);
+  }
 }
+
+namespace {
+
+bool is_in(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void add(std::vector<std::string>& list, std::string name) {
+  if (!is_in(list, name)) list.push_back(std::move(name));
+}
+
+}  // namespace
+
+bool OpTape::multiplies_by(const std::string& path) const { return is_in(linears, path); }
+bool OpTape::looks_up_in(const std::string& path) const { return is_in(embeddings, path); }
 
 std::vector<std::string> OpTape::projections() const {
   std::vector<std::string> all;
-  const auto train = programs.find("train");
-  if (train == programs.end()) return all;
-  for (const auto& [kind, body] : train->second.layers) {
-    for (const Instruction& each : body) {
-      if (each.name != "linear.default" || each.args[1].kind != Operand::Kind::Parameter) continue;
-      std::string name = each.args[1].path.substr(0, each.args[1].path.rfind('.'));
-      name = name.substr(name.rfind('.') + 1);
-      const auto is_in = [&name](const std::vector<std::string>& list) {
-        return std::find(list.begin(), list.end(), name) != list.end();
-      };
-      if (!is_in(no_targets) && !is_in(all)) all.push_back(std::move(name));
-    }
+  for (const std::string& path : linears) {
+    if (!path.starts_with('.')) continue;
+    std::string name = path.substr(0, path.rfind('.'));
+    name = name.substr(name.rfind('.') + 1);
+    if (!is_in(no_targets, name)) add(all, std::move(name));
   }
   return all;
 }
 
-std::string OpTape::embedding() const {
+namespace {
+
+constexpr std::string_view kEmbedding = "embedding.default";
+
+/// A forward first looks up tokens.
+void mark_embedding(std::vector<Instruction>& steps, bool scales) {
+  const auto lookup = std::find_if(steps.begin(), steps.end(), [](const Instruction& each) {
+    return each.name == kEmbedding && !each.args.empty() &&
+           each.args[0].kind == Operand::Kind::Parameter;
+  });
+  if (lookup == steps.end()) return;
+  lookup->begins_embedding = true;
+  const auto last =
+      scales ? std::find_if(lookup, steps.end(),
+                            [](const Instruction& each) { return each.name == "mul.Tensor"; })
+             : lookup;
+  if (last != steps.end()) last->ends_embedding = true;
+}
+
+}  // namespace
+
+void OpTape::find_modules() {
+  for (auto& [name, program] : programs) mark_embedding(program.main.steps, scales_embedding);
   const auto train = programs.find("train");
-  if (train == programs.end()) return {};
-  for (const Instruction& each : train->second.main) {
-    if (each.name == kEmbedding && !each.args.empty()) return each.args[0].path;
-  }
-  return {};
+  if (train == programs.end()) return;
+  const auto find_in = [this](const Body& body) {
+    for (const Instruction& each : body.steps) {
+      if (each.name == "linear.default" && each.args[1].kind == Operand::Kind::Parameter) {
+        add(linears, each.args[1].path);
+      }
+      if (each.name != kEmbedding) continue;
+      for (const Operand& operand : each.args) add(embeddings, operand.path);
+    }
+  };
+  find_in(train->second.main);
+  for (const auto& [kind, layer] : train->second.layers) find_in(layer);
 }
 
 }  // namespace vramfit::pytorch

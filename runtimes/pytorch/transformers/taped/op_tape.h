@@ -61,7 +61,8 @@ struct Instruction {
     Bind,       ///< a tensor is a parameter or buffer of the model from now on: args[1] names it
     Layers,     ///< all layers run, handing on args[0]; the last one's is the result
     Give,       ///< what this layer hands on: hidden states, and what is but freed later
-    Given,      ///< what this layer is called with, used or not: checkpointing keeps it
+    Given,      ///< what this layer is called with by names, used or not: checkpointing keeps it
+    Passed,     ///< or by places, beside hidden states: checkpointing saves it
     Return,     ///< the loss, the logits
     Input,      ///< what generate() passes beside the tokens, by its name
     State,      ///< what the layer finds of args[0], and its sizes
@@ -78,15 +79,27 @@ struct Instruction {
   std::vector<Operand> args;
   std::vector<Register> results;
   std::vector<Instruction> body;  ///< of Repeat
+  // Of the module that tokens are looked up in.
+  bool begins_embedding = false;
+  bool ends_embedding = false;
 };
 
-using Body = std::vector<Instruction>;
-
-/// Every register that a body names.
-void each_register(std::span<const Instruction> body,
+/// Every register that they name.
+void each_register(std::span<const Instruction> steps,
                    const std::function<void(const Register&)>& see);
-/// As many as it has of a scope.
-std::size_t registers_in(const Body& body, Register::Scope scope);
+
+struct Body {
+  Body() = default;
+  explicit Body(std::vector<Instruction> steps_);
+
+  std::vector<Instruction> steps;
+  // How many registers of a scope it has, and those of the program that it names.
+  std::size_t of_program = 0;
+  std::size_t of_layer = 0;
+  std::size_t carried = 0;
+  std::vector<std::uint32_t> shared;
+  std::vector<std::uint32_t> passed;  ///< those of them that Passed names
+};
 
 struct Program {
   Body main;
@@ -100,8 +113,6 @@ struct NamedTensor {
   bool is_buffer = false;
   std::string tied_to;  ///< where tie_word_embeddings is set
 };
-
-constexpr std::string_view kEmbedding = "embedding.default";
 
 struct OpTape {
   std::string model_type;
@@ -133,6 +144,8 @@ struct OpTape {
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
+  /// The module that tokens are looked up in multiplies what it finds.
+  bool scales_embedding = false;
   bool has_fp16 = true;     ///< its code does not ask for that type, and do other things then
   bool checkpoints = true;  ///< transformers has activation checkpointing for the type
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
@@ -142,10 +155,17 @@ struct OpTape {
   std::vector<std::string> states;          ///< names of what a cache holds of a layer
   std::map<std::string, Program> programs;
 
+  // Paths of training's weights as they first come, those of layers with a dot before them.
+  std::vector<std::string> linears;
+  std::vector<std::string> embeddings;
+
   /// Linears of its layers, by the last part of their names.
   std::vector<std::string> projections() const;
-  /// The weight that tokens are looked up in, which a forward does first.
-  std::string embedding() const;
+  /// What training multiplies by, or looks rows up in, by a parameter's path.
+  bool multiplies_by(const std::string& path) const;
+  bool looks_up_in(const std::string& path) const;
+  /// What its programs say of its modules: `linears`, `embeddings`, what is the embedding's.
+  void find_modules();
 };
 
 /// Throws BadInput where it is none, naming the line.

@@ -131,7 +131,7 @@ Instruction::Kind kind_of(std::string_view word) {
       {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
       {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
       {"grad", Kind::Grad},     {"state", Kind::State},         {"keep", Kind::Keep},
-      {"repeat", Kind::Repeat},
+      {"repeat", Kind::Repeat}, {"passed", Kind::Passed},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -169,7 +169,8 @@ void require_operands(const Instruction& instruction) {
       break;
   }
   const bool of_tensors = instruction.kind == Kind::Free || instruction.kind == Kind::Give ||
-                          instruction.kind == Kind::Layers || instruction.kind == Kind::Return;
+                          instruction.kind == Kind::Layers || instruction.kind == Kind::Return ||
+                          instruction.kind == Kind::Passed;
   const bool first_is_tensor = instruction.kind == Kind::Op || instruction.kind == Kind::Autocast ||
                                instruction.kind == Kind::Grad || args.empty() ||
                                is_tensor(args.front()) || instruction.kind == Kind::Given;
@@ -220,6 +221,7 @@ class Reader {
       if (!next() || line_ != kFirstLine)
         throw BadInput("does not begin '" + std::string(kFirstLine) + "'");
       while (next()) statement();
+      tape_.find_modules();
     } catch (const BadInput& refusal) {
       throw BadInput("tape: line " + std::to_string(number_) + ": " + refusal.what());
     }
@@ -270,6 +272,9 @@ class Reader {
       tape_.no_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "expert_targets") {
       tape_.expert_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "embedding") {
+      if (word(1) != "scaled") throw BadInput("an embedding that is '" + word(1) + "'");
+      tape_.scales_embedding = true;
     } else if (first == "windows") {
       tape_.windows = {words_.begin() + 1, words_.end()};
     } else if (first == "default") {
@@ -311,7 +316,7 @@ class Reader {
     for (;;) {
       if (!next()) throw BadInput("ends early");
       if (word(0) == "end") {
-        if (program.main.empty()) throw BadInput("a program without its main part");
+        if (program.main.steps.empty()) throw BadInput("a program without its main part");
         return;
       }
       if (word(0) == "layer") {
@@ -319,13 +324,13 @@ class Reader {
         if (words_.size() > 2) {
           layer = program_as(3).layers[word(1)];
         } else {
-          body(layer);
+          layer = Body(steps("end"));
         }
       } else if (word(0) == "main") {
         if (words_.size() > 1) {
           program.main = program_as(2).main;
         } else {
-          body(program.main);
+          program.main = Body(steps("end"));
         }
       } else {
         throw BadInput("'" + word(0) + "' begins no part of a program");
@@ -342,15 +347,16 @@ class Reader {
     return found->second;
   }
 
-  void body(Body& body, std::string_view last = "end") {
+  std::vector<Instruction> steps(std::string_view last) {
+    std::vector<Instruction> all;
     for (;;) {
       if (!next()) throw BadInput("ends early");
-      if (word(0) == last) return;
-      body.push_back(instruction_of(words_, tape_.states));
-      if (body.back().kind != Instruction::Kind::Repeat) continue;
+      if (word(0) == last) return all;
+      all.push_back(instruction_of(words_, tape_.states));
+      if (all.back().kind != Instruction::Kind::Repeat) continue;
       if (last != "end") throw BadInput("a loop within a loop");
-      if (body.back().args.size() != 3) throw BadInput("a loop has a count and its registers");
-      this->body(body.back().body, "again");
+      if (all.back().args.size() != 3) throw BadInput("a loop has a count and its registers");
+      all.back().body = steps("again");
     }
   }
 

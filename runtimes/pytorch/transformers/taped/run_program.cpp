@@ -11,20 +11,19 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// The program's registers that a layer is called with, which recomputing it needs again.
-std::vector<Tensor> shared_with(const Body& layer, const std::vector<Tensor>& program) {
-  std::vector<Tensor> shared(program.size());
-  each_register(layer, [&](const Register& place) {
-    if (place.scope == Register::Scope::Program) shared[place.number] = program[place.number];
-  });
-  return shared;
+/// Of a program's registers these, each in its place.
+std::vector<Tensor> only(const std::vector<std::uint32_t>& numbers,
+                         const std::vector<Tensor>& program) {
+  std::vector<Tensor> some(program.size());
+  for (const std::uint32_t number : numbers) some[number] = program[number];
+  return some;
 }
 
 /// Whether a program still has it when its layers have run: they drop what it hands on otherwise.
 bool is_named_behind(const Body& main, const Instruction& layers, const Register& place) {
-  const auto first = static_cast<std::size_t>(&layers - main.data()) + 1;
+  const auto first = static_cast<std::size_t>(&layers - main.steps.data()) + 1;
   bool named = false;
-  each_register(std::span(main).subspan(first), [&](const Register& other) {
+  each_register(std::span(main.steps).subspan(first), [&](const Register& other) {
     named = named || (other.scope == place.scope && other.number == place.number);
   });
   return named;
@@ -103,9 +102,7 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
                    " is not predicted yet; vramfit model runs it");
   }
   aten::Results results;
-  const bool of_tokens = !embedding_.empty() && instruction.name == kEmbedding &&
-                         instruction.args.at(0).path == embedding_;
-  if (hooks_ != nullptr && of_tokens) hooks_->before_embedding();
+  if (hooks_ != nullptr && instruction.begins_embedding) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
     results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
     const bool is_head = frame.prefix.empty();  // no tape has another linear beside its layers
@@ -120,9 +117,9 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
       throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
     }
   }
-  if (hooks_ != nullptr && of_tokens) hooks_->after_embedding(results.at(0));
+  if (hooks_ != nullptr && instruction.ends_embedding) hooks_->after_embedding(results.at(0));
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && of_tokens) {
+  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && instruction.ends_embedding) {
     results.at(0).impl()->requires_grad = true;
   }
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
@@ -148,10 +145,10 @@ void TapedLm::resize_state(const Instruction& instruction, Frame& frame) const {
   state = resized(state, sizes);
 }
 
-void TapedLm::run(const Program& program, const Body& body, Frame& frame) const {
+void TapedLm::run(const Program& program, std::span<const Instruction> steps, Frame& frame) const {
   std::optional<AutocastScope> off;
   std::optional<Setting<bool>> no_grad;
-  for (const Instruction& each : body) {
+  for (const Instruction& each : steps) {
     switch (each.kind) {
       case Instruction::Kind::Op:
         execute(each, frame);
@@ -215,6 +212,7 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
         break;
       }
       case Instruction::Kind::Given:
+      case Instruction::Kind::Passed:
       case Instruction::Kind::Return:
         break;
     }
@@ -247,9 +245,8 @@ void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& fra
 
 void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
   const Body& body = program.layers.at(kind_of(layer));
-  Registers own(registers_in(body, Register::Scope::Layer));
-  frame.carried.resize(
-      std::max(frame.carried.size(), registers_in(body, Register::Scope::Carried)));
+  Registers own(body.of_layer);
+  frame.carried.resize(std::max(frame.carried.size(), body.carried));
   Frame inner{frame.program, own,         frame.carried, prefix_of(layer),
               frame.sizes,   frame.bound, frame.step,    nullptr};
   if (frame.step != nullptr) {
@@ -259,7 +256,7 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
   const bool hooked = hooks_ != nullptr && !frame.carried.empty();
   const auto index = static_cast<std::size_t>(layer);
   if (hooked) frame.carried.front() = hooks_->before_layer(index, frame.carried.front());
-  run(program, body, inner);
+  run(program, body.steps, inner);
   if (hooked) hooks_->after_layer(index, frame.carried.front());
 }
 
@@ -281,22 +278,28 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     // What a layer hands on beside hidden states stays until the next one does, or is recomputed
     // for nobody.
     const auto beside = std::make_shared<Registers>();
-    const auto forward =
-        [this, &program, i, sizes = frame.sizes, beside = std::weak_ptr(beside),
-         shared = shared_with(program.layers.at(kind_of(i)), frame.program)](const Tensor& input) {
-          Registers all = shared;
-          Registers none;
-          Registers handed{input};
-          Frame own{all, none, handed, {}, sizes, nullptr};
-          run_layer(program, i, own);
-          Tensor output = std::move(handed.front());
-          if (const auto kept = beside.lock()) *kept = std::move(handed);
-          return output;
-        };
+    // What recomputing the layer needs again: `passed` is saved, and goes as its input does.
+    const Body& layer = program.layers.at(kind_of(i));
+    const auto passed = std::make_shared<Registers>(only(layer.passed, frame.program));
+    Registers shared = only(layer.shared, frame.program);
+    for (const std::uint32_t number : layer.passed) shared[number].reset();
+    const auto forward = [this, &program, i, sizes = frame.sizes, beside = std::weak_ptr(beside),
+                          passed, &layer, shared = std::move(shared)](const Tensor& input) {
+      Registers all = shared;
+      for (const std::uint32_t number : layer.passed) all[number] = (*passed)[number];
+      Registers none;
+      Registers handed{input};
+      Frame own{all, none, handed, {}, sizes, nullptr};
+      run_layer(program, i, own);
+      Tensor output = std::move(handed.front());
+      if (const auto kept = beside.lock()) *kept = std::move(handed);
+      return output;
+    };
     const Tensor hidden = std::move(carried.front());
-    Tensor output = settings_.checkpoint == GradientCheckpointing::Full
-                        ? checkpoint(context_, forward, hidden)
-                        : reentrant_checkpoint(context_, forward, hidden);
+    Tensor output =
+        settings_.checkpoint == GradientCheckpointing::Full
+            ? checkpoint(context_, forward, hidden)
+            : reentrant_checkpoint(context_, forward, hidden, [passed] { passed->clear(); });
     carried = std::move(*beside);
     carried.front() = std::move(output);
   }

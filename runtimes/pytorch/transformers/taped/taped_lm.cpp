@@ -16,27 +16,11 @@ const Program& program_named(const OpTape& tape, const std::string& name) {
   return found->second;
 }
 
-bool uses(const Program& program, std::string_view op, const std::string& parameter) {
-  const auto in = [&](const Body& body) {
-    return std::any_of(body.begin(), body.end(), [&](const Instruction& each) {
-      return each.name == op &&
-             std::any_of(each.args.begin(), each.args.end(), [&](const Operand& operand) {
-               return operand.kind == Operand::Kind::Parameter && operand.path == parameter;
-             });
-    });
-  };
-  return in(program.main) || std::any_of(program.layers.begin(), program.layers.end(),
-                                         [&](const auto& layer) { return in(layer.second); });
-}
-
 }  // namespace
 
 TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config,
                  const ModelSettings& settings)
-    : CausalLm(context, config, settings),
-      tape_(tape),
-      keys_(*config.source, tape),
-      embedding_(tape.embedding()) {
+    : CausalLm(context, config, settings), tape_(tape), keys_(*config.source, tape) {
   if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
     throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
   }
@@ -64,14 +48,14 @@ std::string TapedLm::prefix_of(std::int64_t layer) const {
 
 void TapedLm::build() {
   const Program& program = program_named(tape_, config_.tied_head ? "init tied" : "init");
-  Registers own(registers_in(program.main, Register::Scope::Program));
+  Registers own(program.main.of_program);
   Registers none;
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
   std::vector<std::pair<std::string, Tensor>> bound;
   Frame frame{own, none, none, {}, sizes, &bound};
   {
     const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
-    run(program, program.main, frame);
+    run(program, program.main.steps, frame);
   }
   std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
   const auto take = [&](const std::vector<NamedTensor>& all, const std::string& prefix,
@@ -89,9 +73,8 @@ void TapedLm::build() {
       Module*& module = by_path_[name];
       if (module == nullptr) {
         module = &modules_.emplace_back(Module{name, layer, Norm()});
-        const Program& forward = program_named(tape_, "train");
-        if (uses(forward, "linear.default", named.path)) module->module = Linear();
-        if (uses(forward, "embedding.default", named.path)) module->module = Embedding();
+        if (tape_.multiplies_by(named.path)) module->module = Linear();
+        if (tape_.looks_up_in(named.path)) module->module = Embedding();
       }
       std::visit(
           [&](auto& own_module) {
@@ -163,15 +146,10 @@ bool TapedLm::is_beyond_window(std::int64_t keys) const {
 const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, bool padded) const {
   const bool eager = settings_.attention == AttentionKind::Eager && tape_.attention != "eager";
   const bool cast = context_.autocast.enabled();
-  const bool wide = type() == ScalarType::Float;
-  if (eager && (cast || wide)) {
-    throw BadInput("attention: eager in fp32 or under autocast is not predicted of " +
-                   tape_.model_type + " yet; vramfit model runs it");
-  }
   std::string name = task;
   if (eager) name += " eager";
-  if (wide) name += " fp32";
-  if (cast) name += " autocast";
+  // What Python does hangs on the weights' type where autocast computes in another.
+  if (cast) name += type() == ScalarType::Float ? " fp32 autocast" : " autocast";
   if (padded) name += " padded";
   if (is_beyond_window(keys)) name += " beyond";
   const auto own = tape_.programs.find(name);
@@ -180,17 +158,17 @@ const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, b
 
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
   const Program& program = program_of("train", ids.size(1), false);
-  Registers own(registers_in(program.main, Register::Scope::Program));
+  Registers own(program.main.of_program);
   Registers none;
   const Symbols sizes = [this, batch = ids.size(0), seq = ids.size(1)](const std::string& name) {
     return name == "B" ? batch : name == "S" ? seq : keys_(name);
   };
   Frame frame{own, none, none, {}, sizes, nullptr};
   own.at(0) = ids;
-  run(program, program.main, frame);
+  run(program, program.main.steps, frame);
   own.at(0).reset();
   Output output;
-  const Instruction& result = program.main.back();
+  const Instruction& result = program.main.steps.back();
   output.loss = std::move(at(result.args.at(0).tensor, frame));
   output.logits = std::move(at(result.args.at(1).tensor, frame));
   for (Tensor& left : own) {
@@ -209,7 +187,7 @@ int TapedLm::special_tokens() const {
 }
 
 bool TapedLm::takes_position_ids() const {
-  const Body& prefill = program_named(tape_, "prefill").main;
+  const std::vector<Instruction>& prefill = program_named(tape_, "prefill").main.steps;
   return std::any_of(prefill.begin(), prefill.end(), [](const Instruction& each) {
     return each.kind == Instruction::Kind::Input && each.name == "position_ids";
   });
@@ -228,16 +206,16 @@ Tensor TapedLm::forward(const Tensor& ids, const StepInputs& step) const {
   const std::int64_t past = cache.tokens();
   const std::int64_t added = ids.size(1);
   const Program& program = program_of(past == 0 ? "prefill" : "decode", past + added, step.padded);
-  Registers own(registers_in(program.main, Register::Scope::Program));
+  Registers own(program.main.of_program);
   Registers none;
   const Symbols sizes = [this, &ids, past](const std::string& name) {
     return name == "B" ? ids.size(0) : name == "S" ? ids.size(1) : name == "P" ? past : keys_(name);
   };
   Frame frame{own, none, none, {}, sizes, nullptr, &step, nullptr};
   own.at(0) = ids;
-  run(program, program.main, frame);
+  run(program, program.main.steps, frame);
   cache.advance(added);
-  return std::move(at(program.main.back().args.at(0).tensor, frame));
+  return std::move(at(program.main.steps.back().args.at(0).tensor, frame));
 }
 
 }  // namespace vramfit::pytorch

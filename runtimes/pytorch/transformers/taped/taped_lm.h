@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -50,7 +51,7 @@ class TapedLm final : public CausalLm {
   /// called otherwise is taken for a module by itself.
   static std::string module_of(const std::string& path);
   void build();
-  void run(const Program& program, const Body& body, Frame& frame) const;
+  void run(const Program& program, std::span<const Instruction> steps, Frame& frame) const;
   void repeat(const Program& program, const Instruction& loop, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
@@ -74,7 +75,6 @@ class TapedLm final : public CausalLm {
 
   const OpTape& tape_;
   ConfigKeys keys_;
-  const std::string embedding_;  ///< of tokens: its weight's path
   // Modules by their paths, in the order in which their parameters are made.
   struct Module {
     std::string path;

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from vramfit_plots import words
 from vramfit_plots.captions import signature
 from vramfit_plots.figures import style
+from vramfit_plots.figures.dark import follows_the_screen
 from vramfit_plots.inputs import Inputs
 
 
@@ -38,7 +39,7 @@ class Picture:
             canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
         # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
         self.figure.set_layout_engine("none")
-        return svg.getvalue()
+        return follows_the_screen(svg.getvalue())
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,7 @@ PNG_DPI = 200  # twice that, for sharp screens and for print
 INK = "#222222"
 FAINT = "#707070"
 GRID = "#d9d9d9"
+RIGHT, WRONG = "#00704f", "#a83c00"  # of words: whether the article is met
 
 _RC = {
     "figure.dpi": 100,
@@ -77,6 +78,8 @@ PREDICTED = Look("#0072B2", "....")
 MEASURED = Look("#0072B2")
 TORCH = Look("#E69F00", "xxxx")
 TORCH_MEASURED = Look("#E69F00")
+LINE_OF = {"vramfit": MEASURED.color, "PyTorch": TORCH_MEASURED.color}
+WORDS_OF = {"vramfit": MEASURED.color, "PyTorch": "#8f6200"}  # as dark as words have to be
 BY_SOURCE = {
     "article": ARTICLE,
     "predicted": PREDICTED,
@@ -97,7 +100,7 @@ BY_CATEGORY = {
 }
 
 
-_CURVES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7f7f7f", "#000000")
+_CURVES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7f7f7f", INK)
 _MARKERS = "os^DvpX<>"
 
 

@@ -1,7 +1,8 @@
 """A table of the article: with its own columns and one source of figures, so that it stands alone
 wherever it is pasted; by source, each in its own column; and why prediction and article differ."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vramfit_plots.captions import command, said
@@ -38,13 +39,13 @@ class Footnotes:
         below = cell.below.get(source.key)
         return f"{text}\n{below}" if below else text
 
-    def best(self, cell: Cell, source: Source) -> str:
-        """The source's figure, or the next best with a remark that says whose it is."""
-        other = cell.best(source)
+    def best(self, cell: Cell, among: Sequence[Source]) -> str:
+        """The first source's figure, or the next best with a remark that says whose it is."""
+        other = next((source for source in among if cell.has(source)), None)
         if other is None:
             return self.signed(MISSING, cell.missing) if cell.missing else MISSING
-        if other is source:
-            return self.of(cell, source)
+        if other is among[0]:
+            return self.of(cell, other)
         note = cell.notes.get(other.key)
         return self.of(cell, other, f"{other.heading}, {note}" if note else other.heading)
 
@@ -56,31 +57,85 @@ class Footnotes:
 
 def main_source(inputs: Inputs, cells: Collection[Cell]) -> Source:
     """The one that was asked for, where it has any of these figures; else the next best."""
-    every = (inputs.source, *STAND_INS)
-    return next((source for source in every if has_figures(cells, source)), inputs.source)
+    return _first((inputs.source, *STAND_INS), cells) or inputs.source
 
 
-def own_table(
-    inputs: Inputs,
-    key: str,
-    columns: list[str],
-    rows: Sequence[Sequence[Entry]],
-    pattern: str,
-    *,
-    text_columns: frozenset[int] = frozenset(),
-    **figures: Any,
-) -> Table:
-    """The article's columns, headings and order. `pattern` is of the names of its rows."""
-    cells = [entry for row in rows for entry in row if isinstance(entry, Cell)]
-    source, footnotes = main_source(inputs, cells), Footnotes()
-    texts = [
-        [footnotes.best(entry, source) if isinstance(entry, Cell) else entry for entry in row]
+def _first(among: Sequence[Source], cells: Collection[Cell]) -> Source | None:
+    return next((source for source in among if has_figures(cells, source)), None)
+
+
+@dataclass(frozen=True)
+class Own:
+    """A table with the article's columns, headings and order, before it is said whose figures stand
+    in it. `pattern` is of the names of its rows, `about` what its note speaks of."""
+
+    key: str
+    columns: list[str]
+    rows: Sequence[Sequence[Entry]]
+    pattern: str
+    about: Mapping[str, Any]
+    text_columns: frozenset[int] = frozenset()
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [entry for row in self.rows for entry in row if isinstance(entry, Cell)]
+
+    def table(self, inputs: Inputs) -> Table:
+        """Of one source, others standing in: it stands alone wherever it is pasted."""
+        source, footnotes = main_source(inputs, self.cells), Footnotes()
+        texts = _texts(self.rows, (source, *STAND_INS), footnotes)
+        whose = said(inputs, source)
+        whose = f"{whose[0].upper()}{whose[1:]}."
+        title, note = title_and_note(self.key, whose=whose, footnotes=footnotes.text, **self.about)
+        rows = command(inputs, self.pattern)
+        return Table(self.key, title, note, self.columns, texts, rows, self.text_columns)
+
+    def beside(self, among: Sequence[Source]) -> Table | None:
+        """The figures of the first of these that has any, the others standing in, to be set beside
+        the same of others. None where none has any."""
+        source, footnotes = _first(among, self.cells), Footnotes()
+        if source is None:
+            return None
+        known = [row for row in self.rows if _in_article(row) or _first(among, _cells(row))]
+        printed = source is ARTICLE
+        rows = [row for row in known if _in_article(row)] if printed else known
+        texts = _texts(rows, among[among.index(source) :], footnotes)
+        off = frozenset(
+            (i, j)
+            for i, row in enumerate(rows)
+            for j, entry in enumerate(row)
+            if isinstance(entry, Cell) and j not in self.text_columns and _differs(entry, among)
+        )
+        title = "The article" if printed else source.heading
+        columns, text = self.columns, self.text_columns
+        return Table(self.key, title, footnotes.text, columns, texts, text_columns=text, marked=off)
+
+    def note(self) -> str:
+        """What is said of the tables beside each other."""
+        return title_and_note(self.key, whose="", footnotes="", **self.about)[1]
+
+
+def _cells(row: Sequence[Entry]) -> list[Cell]:
+    return [entry for entry in row if isinstance(entry, Cell)]
+
+
+def _in_article(row: Sequence[Entry]) -> bool:
+    return has_figures(_cells(row), ARTICLE)
+
+
+def _differs(cell: Cell, among: Sequence[Source]) -> bool:
+    """Whether the figure shown is far off the article's."""
+    shown = next((source for source in among if cell.has(source)), None)
+    return shown is not None and cell.has(ARTICLE) and not cell.agrees(shown)
+
+
+def _texts(
+    rows: Sequence[Sequence[Entry]], among: Sequence[Source], footnotes: Footnotes
+) -> list[list[str]]:
+    return [
+        [footnotes.best(entry, among) if isinstance(entry, Cell) else entry for entry in row]
         for row in rows
     ]
-    whose = said(inputs, source)
-    whose = f"{whose[0].upper()}{whose[1:]}."
-    title, note = title_and_note(key, whose=whose, footnotes=footnotes.text, **figures)
-    return Table(key, title, note, columns, texts, command(inputs, pattern), text_columns)
 
 
 def by_source(

@@ -42,7 +42,8 @@ class Table:
     rows: list[list[str]]
     command: str = ""  # makes its rows again; "" where it has none of ours
     text_columns: frozenset[int] = frozenset()  # that read from the left
-    long: bool = False  # of interest to those who look for one row: folded up in the report
+    long: bool = False  # of interest to those who look for one row: on a page of its own
+    marked: frozenset[tuple[int, int]] = frozenset()  # entries that stand out, by row and column
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.headings) for row in self.rows):
@@ -77,16 +78,18 @@ def _html_text(text: str) -> str:
 def html_table(table: Table) -> str:
     """The bare <table>, for a page that has its own style."""
 
-    def cell(tag: str, column: int, text: str) -> str:
-        left = ' class="text"' if column in table.text_columns else ""
-        return f"<{tag}{left}>{_html_text(text)}</{tag[:2]}>"
+    def cell(tag: str, column: int, text: str, row: int = -1) -> str:
+        kinds = ["text"] if column in table.text_columns else []
+        kinds += ["off"] if (row, column) in table.marked else []
+        kind = f' class="{" ".join(kinds)}"' if kinds else ""
+        return f"<{tag}{kind}>{_html_text(text)}</{tag[:2]}>"
 
     lines = ['<table class="wide">' if len(table.headings) > _MANY else "<table>"]
     lines += ["<thead>", "<tr>"]
     lines += [cell('th scope="col"', i, heading) for i, heading in enumerate(table.headings)]
     lines += ["</tr>", "</thead>", "<tbody>"]
-    for head, *entries in table.rows:
-        row = "".join(cell("td", i, entry) for i, entry in enumerate(entries, 1))
+    for i, (head, *entries) in enumerate(table.rows):
+        row = "".join(cell("td", j, entry, i) for j, entry in enumerate(entries, 1))
         first = cell('th scope="row"', 0, head)
         lines.append(f"<tr>{first}{row}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])

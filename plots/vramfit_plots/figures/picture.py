@@ -28,7 +28,15 @@ class Picture:
     note: str  # how to read it
     figure: Figure
     signature: str  # for a copy without its note
-    large: bool = False  # has more in it than half a page's width shows
+
+    @property
+    def width(self) -> int:
+        """Of a page's pixels, at the size that its fonts are meant for."""
+        return round(100 * self.figure.get_figwidth())
+
+    @property
+    def height(self) -> int:
+        return round(100 * self.figure.get_figheight())
 
     @cached_property
     def svg(self) -> str:
@@ -58,11 +66,10 @@ def drawn(
     said: Sequence[str],
     *,
     unit: str = "",
-    large: bool = False,
     **figures: Any,
 ) -> Picture:
     """Of the run. `said` are its figures in words, all in the unit; its note is that of words.json,
     with `figures` in it."""
     alt = "; ".join(said) + (f" {unit}" if unit else "")
     note = words.note(key, "picture", **figures)
-    return Picture(key, title, alt, note, figure, signature(inputs), large)
+    return Picture(key, title, alt, note, figure, signature(inputs))

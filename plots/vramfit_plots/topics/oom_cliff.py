@@ -1,8 +1,9 @@
 """Table 3: the largest batch that fits a card, by strategy, and memory against batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
-from vramfit_plots.article_tables import by_source, own_table
+from vramfit_plots.article_tables import Own, by_source
 from vramfit_plots.captions import command
 from vramfit_plots.catalogues import Card
 from vramfit_plots.figures.picture import Picture, drawn
@@ -117,27 +118,33 @@ def _sizes(inputs: Inputs) -> str:
     return "; ".join(f"{vram}: {card.short_title}, {gigabytes(card.vram)}" for vram, card in cards)
 
 
-def build(inputs: Inputs) -> list[Table]:
-    article = inputs.article.oom_cliff
-    by_card, cliffs = answers(inputs), load_cliffs(inputs)
+def _about(inputs: Inputs) -> dict[str, Any]:
     caps = inputs.reference.lora_max_batch.items()
-    about = {
-        "article": article,
+    return {
+        "article": inputs.article.oom_cliff,
         "sizes": _sizes(inputs),
         "measured": inputs.run.measured,
         "overheads": _overheads(inputs),
         "capped": ", ".join(f"{number} within {mib(cap * MIB)}" for cap, number in caps),
     }
-    columns = article["columns"]
-    rows = [[row[0].vram, *(answer.cell for answer in row)] for row in by_card]
+
+
+def own(inputs: Inputs) -> Own:
+    rows = [[row[0].vram, *(answer.cell for answer in row)] for row in answers(inputs)]
+    return Own("table3", inputs.article.oom_cliff["columns"], rows, ROWS_PATTERN, _about(inputs))
+
+
+def build(inputs: Inputs) -> list[Table]:
+    cliffs, about = load_cliffs(inputs), _about(inputs)
+    head = inputs.article.oom_cliff["columns"][0]
     lines = [  # by column, as one compares
         (f"{answer.vram}\n{answer.heading}", answer.cell)
-        for column in zip(*by_card, strict=True)
+        for column in zip(*answers(inputs), strict=True)
         for answer in column
     ]
     return [
-        own_table(inputs, "table3", columns, rows, ROWS_PATTERN, **about),
-        by_source(inputs, "table3_sources", columns[0], lines, ROWS_PATTERN, **about),
+        own(inputs).table(inputs),
+        by_source(inputs, "table3_sources", head, lines, ROWS_PATTERN, **about),
         _strategies(inputs, cliffs, about),
         _left_over(inputs, cliffs, about),
     ]
@@ -175,4 +182,4 @@ def draw(inputs: Inputs) -> Picture:
         if point.card and not point.measured
     ]
     said = ["Largest batch: " + "; ".join(marks)]
-    return drawn(inputs, "oom_cliff", title, figure, said, large=True, model=model)
+    return drawn(inputs, "oom_cliff", title, figure, said, model=model)

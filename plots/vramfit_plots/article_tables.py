@@ -93,22 +93,33 @@ class Own:
     def beside(self, among: Sequence[Source]) -> Table | None:
         """The figures of the first of these that has any, the others standing in, to be set beside
         the same of others. None where none has any."""
-        source, footnotes = _first(among, self.cells), Footnotes()
+        source = _first(among, self.cells)
         if source is None:
             return None
-        known = [row for row in self.rows if _in_article(row) or _first(among, _cells(row))]
         printed = source is ARTICLE
-        rows = [row for row in known if _in_article(row)] if printed else known
-        texts = _texts(rows, among[among.index(source) :], footnotes)
+        rows = [row for row in self.rows if has_figures(_cells(row), ARTICLE) or not printed]
+        shown = [j for j in range(len(self.columns)) if printed or self._has_figures(j)]
         off = frozenset(
-            (i, j)
+            (i, at)
             for i, row in enumerate(rows)
-            for j, entry in enumerate(row)
-            if isinstance(entry, Cell) and j not in self.text_columns and _differs(entry, among)
+            for at, j in enumerate(shown)
+            if j not in self.text_columns and _is_off(row[j], among)
         )
-        title = "The article" if printed else source.heading
-        columns, text = self.columns, self.text_columns
-        return Table(self.key, title, footnotes.text, columns, texts, text_columns=text, marked=off)
+        footnotes = Footnotes()
+        texts = _texts(rows, among[among.index(source) :], footnotes)
+        return Table(
+            self.key,
+            "The article" if printed else source.heading,
+            footnotes.text,
+            [self.columns[j] for j in shown],
+            [[row[j] for j in shown] for row in texts],
+            text_columns=frozenset(at for at, j in enumerate(shown) if j in self.text_columns),
+            marked=off,
+        )
+
+    def _has_figures(self, column: int) -> bool:
+        """What are the article's words alone need not stand beside them again."""
+        return column == 0 or any(isinstance(row[column], Cell) for row in self.rows)
 
     def note(self) -> str:
         """What is said of the tables beside each other."""
@@ -119,14 +130,12 @@ def _cells(row: Sequence[Entry]) -> list[Cell]:
     return [entry for entry in row if isinstance(entry, Cell)]
 
 
-def _in_article(row: Sequence[Entry]) -> bool:
-    return has_figures(_cells(row), ARTICLE)
-
-
-def _differs(cell: Cell, among: Sequence[Source]) -> bool:
+def _is_off(entry: Entry, among: Sequence[Source]) -> bool:
     """Whether the figure shown is far off the article's."""
-    shown = next((source for source in among if cell.has(source)), None)
-    return shown is not None and cell.has(ARTICLE) and not cell.agrees(shown)
+    if not isinstance(entry, Cell) or not entry.has(ARTICLE):
+        return False
+    shown = next((source for source in among if entry.has(source)), None)
+    return shown is not None and not entry.agrees(shown)
 
 
 def _texts(

@@ -41,14 +41,17 @@ def topic_pages(name: str, section: Section, group: str = "", title: str = "") -
     table, or another."""
     first = section.tables[0]
     says = section.picture.title if section.picture else ""
-    further = [table for table in section.tables if table.long and table is not first]
-    about = {"section": section, "further": further}
+    about: dict[str, Any] = {"section": section}
     page = Page(name, title or first.title, group, says, about=about)
-    return [page, *(long_page(table, page) for table in further)]
+    long = [table for table in section.tables if table.long and table is not first]
+    about["further"] = [long_page(table, page) for table in long]
+    return [page, *about["further"]]
 
 
 def long_page(table: Table, above: Page) -> Page:
-    return Page(table.key, table.title, template="long", about={"table": table, "above": above})
+    """A topic may have the name of one of its tables."""
+    name = f"{table.key}_rows" if table.key == above.name else table.key
+    return Page(name, table.title, template="long", about={"table": table, "above": above})
 
 
 def forget(out: Path) -> None:

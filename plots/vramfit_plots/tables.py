@@ -11,6 +11,7 @@ from vramfit_plots import words
 from vramfit_plots.units import MISSING
 
 _MANY = 6  # columns: more need smaller type
+_HALF_A_PAGE, _BETWEEN = 80, 2  # letters, and those that take as much as what parts two columns
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,13 @@ class Table:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.headings) for row in self.rows):
             raise ValueError(f"{self.key}: a row is not as long as the headings")
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it has room beside a picture."""
+        columns = zip(self.headings, *self.rows, strict=True)
+        widths = (max(len(line) for e in column for line in e.split("\n")) for column in columns)
+        return sum(width + _BETWEEN for width in widths) <= _HALF_A_PAGE
 
 
 def listing(

@@ -55,7 +55,7 @@ def taken(monkeypatch) -> Callable[..., Inputs]:
     def take(*arguments: str) -> Inputs:
         kept: list[Inputs] = []
         monkeypatch.setattr(
-            program, "write_report", lambda inputs, out: kept.append(inputs) or out / "tables.html"
+            program, "write_report", lambda inputs, out: kept.append(inputs) or out / "index.html"
         )
         assert program.main(arguments) == 0
         return kept[0]

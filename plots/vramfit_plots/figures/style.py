@@ -20,7 +20,7 @@ from vramfit_plots.sources import Source
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
 _HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
 _HEADLINE = 11.5  # points
-_LETTERS_PER_INCH, _LINE_INCHES = 10.6, 0.2  # of headlines
+_LETTERS_PER_INCH, _LINE_INCHES = 10.1, 0.2  # of headlines
 PNG_DPI = 200  # twice that, for sharp screens and for print
 INK = "#222222"
 FAINT = "#707070"
@@ -80,6 +80,7 @@ TORCH = Look("#E69F00", "xxxx")
 TORCH_MEASURED = Look("#E69F00")
 LINE_OF = {"vramfit": MEASURED.color, "PyTorch": TORCH_MEASURED.color}
 WORDS_OF = {"vramfit": MEASURED.color, "PyTorch": "#8f6200"}  # as dark as words have to be
+ON_BAR_OF = {"vramfit": "white", "PyTorch": "#1a1a1a"}  # words that stand on the colour
 BY_SOURCE = {
     "article": ARTICLE,
     "predicted": PREDICTED,

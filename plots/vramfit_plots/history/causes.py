@@ -12,9 +12,10 @@ from vramfit_plots.history.changes import (
     Change,
     Transition,
 )
-from vramfit_plots.units import MISSING, mib, number, share
+from vramfit_plots.units import MIB, MISSING, mib, number, share
 
 MATTERS = 0.001  # of a figure: what moves by less changes no answer
+_LEAST = 0.01  # MiB that are shown
 
 # What is moved, by counters; the first that a row has counts.
 _CAUSES = {
@@ -51,8 +52,14 @@ class Cause:
     changes: Sequence[Change]  # of each row one
 
     @property
+    def _told(self) -> Sequence[Change]:
+        """A remainder is what is left of another figure, which tells more where there is one."""
+        more = [change for change in self.changes if change.counter != UNATTRIBUTED]
+        return more or self.changes
+
+    @property
     def _most(self) -> Change:
-        return max(self.changes, key=_relative)
+        return max(self._told, key=_relative)
 
     @property
     def row(self) -> str:
@@ -68,12 +75,15 @@ class Cause:
     def by(self) -> str:
         """From the lowest to the highest difference."""
         if self._most.counter in FLAGS:
-            return "; ".join(dict.fromkeys(change.difference for change in self.changes))
-        ends = sorted({change.new - change.old for change in self.changes})
-        form = number if self._most.counter == MAX_BATCH else mib
-        decimals = 0 if form is number else 2
-        said = dict.fromkeys(form(end, decimals, signed=True) for end in (ends[0], ends[-1]))
-        return " to ".join(said)
+            return "; ".join(dict.fromkeys(change.difference for change in self._told))
+        ends = sorted({change.new - change.old for change in self._told})
+        if self._most.counter == MAX_BATCH:
+            said = [number(end, signed=True) for end in (ends[0], ends[-1])]
+        elif max(map(abs, ends)) < _LEAST * MIB:
+            said = [f"less than {mib(_LEAST * MIB, 2)}"]
+        else:
+            said = [mib(end, 2, signed=True) for end in (ends[0], ends[-1])]
+        return " to ".join(dict.fromkeys(said))
 
 
 def causes(transition: Transition) -> Iterator[Cause]:

@@ -22,6 +22,7 @@ class Section:
     picture: Picture | None = None
     not_drawn: str = ""  # why there is no picture; "" where none is meant
 
+
 @dataclass(frozen=True)
 class Page:
     name: str  # its file's, without .html

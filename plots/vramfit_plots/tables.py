@@ -10,7 +10,7 @@ from typing import Any
 from vramfit_plots import words
 from vramfit_plots.units import MISSING
 
-_MANY = 6  # columns: more need smaller type
+_MANY, _VERY_MANY = 6, 12  # columns: more need smaller type
 _HALF_A_PAGE, _BETWEEN = 80, 2  # letters, and those that take as much as what parts two columns
 
 
@@ -92,7 +92,9 @@ def html_table(table: Table) -> str:
         kind = f' class="{" ".join(kinds)}"' if kinds else ""
         return f"<{tag}{kind}>{_html_text(text)}</{tag[:2]}>"
 
-    lines = ['<table class="wide">' if len(table.headings) > _MANY else "<table>"]
+    count = len(table.headings)
+    kind = "wide widest" if count > _VERY_MANY else "wide" if count > _MANY else ""
+    lines = [f'<table class="{kind}">' if kind else "<table>"]
     lines += ["<thead>", "<tr>"]
     lines += [cell('th scope="col"', i, heading) for i, heading in enumerate(table.headings)]
     lines += ["</tr>", "</thead>", "<tbody>"]

@@ -55,7 +55,9 @@ def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
     for axes in picture.figure.axes:
         assert len(bars(axes, style.ARTICLE)) == 3
         assert bars(axes, style.TORCH), "predicted for every cell that PyTorch has"
-    assert picture.title.endswith("8 bytes a parameter of the article's table, not the 16 of its code")
+    assert picture.title.endswith(
+        "8 bytes a parameter of the article's table, not the 16 of its code"
+    )
 
 
 def test_the_multi_gpu_title_names_who_has_figures_and_of_what(inputs):

@@ -106,7 +106,10 @@ def test_a_remainder_is_told_where_nothing_else_moved(tmp_path):
     row_of(after, ROW)["mem_unattributed"] -= 2 * MIB
     (transition,) = transitions(loaded(tmp_path, content("2026-11-21"), after))
     (cause,) = causes(transition)
-    assert (cause.what, cause.by) == ("driver and libraries", "\N{MINUS SIGN}2.00\N{NO-BREAK SPACE}MiB")
+    assert (cause.what, cause.by) == (
+        "driver and libraries",
+        "\N{MINUS SIGN}2.00\N{NO-BREAK SPACE}MiB",
+    )
     assert mattering(transition) == 0
 
 

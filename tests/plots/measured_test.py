@@ -86,5 +86,5 @@ def test_a_measured_run_that_is_named_is_set_beside_the_other(tmp_path, taken):
 def test_the_report_has_a_measured_column(full):
     assert "measured on one, two and four NVIDIA H200s" in (full / "index.html").read_text()
     assert MEASURED.heading in (full / "fragments/table1_sources.md").read_text()
-    made = (full / "made.html").read_text().replace("<pre tabindex=\"0\">", "\n")
+    made = (full / "made.html").read_text().replace('<pre tabindex="0">', "\n")
     assert re.search(r"^make tables RUN=\S+measured\.json SOURCE=measured$", made, re.MULTILINE)

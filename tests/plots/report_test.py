@@ -50,7 +50,9 @@ def test_the_index_leads_to_every_page(report):
     pages = _pages(report)
     index = pages.pop("index.html")
     direct = set(re.findall(r'href="([^"#]+\.html)"', index))
-    further = {link for name in direct for link in re.findall(r'href="([^"#]+\.html)"', pages[name])}
+    further = {
+        link for name in direct for link in re.findall(r'href="([^"#]+\.html)"', pages[name])
+    }
     assert pages.keys() == (direct | further) - {"index.html"}
     groups = re.findall(r"<h3>(.*?)</h3>", index[index.index('<nav id="index"') :])
     assert groups[0] == "The article"

@@ -67,9 +67,7 @@ def _runs(history: History, transitions: list[Transition]) -> Table:
 
 def _causes(history: History, transitions: list[Transition]) -> Table:
     """The newest transition first; one without changes has a line too."""
-    lines = [
-        (one, cause) for one in transitions[::-1] for cause in [*causes(one)] or [None]
-    ]
+    lines = [(one, cause) for one in transitions[::-1] for cause in [*causes(one)] or [None]]
 
     def of(heading: str, entry: Callable[[Cause], Any], *, text: bool = False) -> Column:
         return Column(heading, lambda line: line[1] and entry(line[1]), text=text)

@@ -14,7 +14,7 @@ from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source
+from vramfit_plots.sources import ARTICLE, TORCH_MEASURED, Source
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, in_words, number
 

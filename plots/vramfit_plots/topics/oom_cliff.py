@@ -12,6 +12,7 @@ from vramfit_plots.inputs import Inputs
 from vramfit_plots.rows import Strategy
 from vramfit_plots.sources import ARTICLE, COUNTED, OURS, PREDICTED, SOURCES, THEIRS, TORCH
 from vramfit_plots.tables import Column, Table, listing
+from vramfit_plots.topics.cliff_panels import name_of, panels
 from vramfit_plots.topics.cliffs import (
     ROWS_PATTERN,
     Cliffs,
@@ -21,7 +22,6 @@ from vramfit_plots.topics.cliffs import (
     printed,
     taken,
 )
-from vramfit_plots.topics.cliff_panels import name_of, panels
 from vramfit_plots.units import MIB, MISSING, batch, gb, gigabytes, mib, number
 
 _LINE = {"pred_cliff_base": "without a sequence\nGB", "pred_cliff_slope": "each adds\nGB"}
@@ -173,7 +173,8 @@ def draw(inputs: Inputs) -> Picture:
     if not shown:
         raise AbsentError(f"a row OomCliff/{model}/…/seq:{article['seq']}/gpu:… that fits")
     title = _finding(inputs)
-    figure = panels(title, shown, printed(inputs), vram, f"micro-batch, sequences of {article['seq']} tokens")
+    batches = f"micro-batch, sequences of {article['seq']} tokens"
+    figure = panels(title, shown, printed(inputs), vram, batches)
     marks = [
         f"{side}, {name_of(strategy)}, {vram[point.card]}: {number(point.batch)}"
         for side, found in shown.items()

@@ -95,8 +95,8 @@ def report(once) -> Path:
 
 
 def _kept(folder: Path, run: dict[str, Any]) -> Path:
-    """A row of each family, twice, with what driver and libraries take, more of it in the second run:
-    every picture of the history, few panels in each."""
+    """A row of each family, twice, with what driver and libraries take, which is more the second
+    time: every picture of the history, few panels in each."""
     one_each = {row["name"].split("/")[0]: row for row in run["benchmarks"]}
     taken = {"min": 5e8, "median": 5e8, "max": 5e8, "processes": 5}
     overhead = {**run["benchmarks"][0], "name": "Overhead/context", **taken}

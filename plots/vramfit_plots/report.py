@@ -4,7 +4,7 @@ import pkgutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +12,7 @@ from types import ModuleType
 from vramfit_plots import captions, topics, words
 from vramfit_plots.cells import NEAR
 from vramfit_plots.figures import style
-from vramfit_plots.figures.picture import Picture
+from vramfit_plots.figures.picture import NARROW, Picture
 from vramfit_plots.files import AbsentError, writing
 from vramfit_plots.history.page import entry, write_history
 from vramfit_plots.history.runs import History
@@ -53,17 +53,20 @@ def _section(topic: ModuleType, inputs: Inputs) -> Section:
         return Section(built, None)
     with style.styled():
         try:
-            return Section(built, topic.draw(inputs))
+            picture = topic.draw(inputs)
+            with style.for_phones():
+                narrow = topic.draw(inputs).figure
         except AbsentError as missing:
             return Section(built, None, f"Not drawn: this run does not hold {missing}.")
+    return Section(built, replace(picture, narrow=narrow))
 
 
 def _write_pictures(pictures: list[Picture], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # A picture that this run does not have must not be an older run's.
     for name in chapters():
-        for suffix in (".png", ".svg"):
-            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+        for path in (f"{name}.png", f"{name}.svg", f"{NARROW}/{name}.svg"):
+            (folder / path).unlink(missing_ok=True)
     for picture in pictures:
         picture.write(folder)
 

@@ -63,7 +63,7 @@ def test_the_index_leads_to_every_page(report):
 def test_pages_are_small(report):
     """One topic each. Rows by the hundred are tables of their own."""
     for name, page in _pages(report).items():
-        if 'class="wide"' not in page:
+        if 'class="wide' not in page:
             assert len(page) < 60_000, name
 
 
@@ -89,8 +89,22 @@ def test_pages_suit_dark_screens_narrow_ones_and_paper(report):
         assert page.count('class="scroll"') >= page.count("<table"), name
 
 
+def test_a_phone_has_pictures_of_its_own(report):
+    """As wide as it is: panels below each other, words as large as elsewhere."""
+    for path in (report / "figures" / "narrow").glob("*.svg"):
+        wide = (report / "figures" / path.name).read_text()
+        widths = [
+            float(re.search(r'width="([\d.]+)pt"', svg)[1]) for svg in (path.read_text(), wide)
+        ]
+        assert widths[0] == pytest.approx(3.9 * 72) < widths[1], path.name
+    index = (report / "index.html").read_text()
+    sources = re.findall(r'media="\(max-width: 600px\)" srcset="([^"]+)"', index)
+    assert len(sources) == 4
+    assert all((report / source).is_file() for source in sources)
+
+
 def test_pictures_follow_dark_screens(report):
-    for path in (report / "figures").glob("*.svg"):
+    for path in (report / "figures").rglob("*.svg"):
         svg = path.read_text()
         assert "@media screen and (prefers-color-scheme: dark)" in svg, path.name
         assert f"fill: {style.INK}" in svg, path.name
@@ -114,7 +128,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
         b for b in content["benchmarks"] if b["name"].startswith(("Inference", "Article"))
     ]
     assert synthetic.report(tmp_path, content) == 0
-    figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
+    figures = {path.stem for path in (tmp_path / "report" / "figures").glob("*.*")}
     of_pytorch = {"checkpointing", "lora", "scaling"}  # which data/reference has
     assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", *of_pytorch}
     index = (tmp_path / "report" / "index.html").read_text()

@@ -20,6 +20,7 @@ _ON_DARK = {
     "#e6e6e6": "#33373d",
     "#f2f2f2": "#2a2d32",
     "#0072b2": "#3b9fe0",
+    "#56b4e9": "#b0deff",
     style.WORDS_OF["PyTorch"]: style.LINE_OF["PyTorch"].lower(),
     style.RIGHT: "#3fc79a",
     style.WRONG: "#ff9a66",

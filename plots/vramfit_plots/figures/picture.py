@@ -19,6 +19,8 @@ from vramfit_plots.figures import style
 from vramfit_plots.figures.dark import follows_the_screen
 from vramfit_plots.inputs import Inputs
 
+NARROW = "narrow"  # the folder of pictures for phones
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -28,6 +30,7 @@ class Picture:
     note: str  # how to read it
     figure: Figure
     signature: str  # for a copy without its note
+    narrow: Figure | None = None  # the same for a phone
 
     @property
     def width(self) -> int:
@@ -40,14 +43,7 @@ class Picture:
 
     @cached_property
     def svg(self) -> str:
-        with style.styled():
-            style.sign(self.figure, self.signature)
-            svg = io.StringIO()
-            canvas = FigureCanvasSVG(self.figure)
-            canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
-        # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
-        self.figure.set_layout_engine("none")
-        return follows_the_screen(svg.getvalue())
+        return _svg(self.figure, self.signature)
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,6 +52,21 @@ class Picture:
             self.figure.set_dpi(style.PNG_DPI)
             canvas = FigureCanvasAgg(self.figure)
             canvas.print_png(folder / f"{self.key}.png", metadata={"Software": None})
+        if self.narrow:
+            path = folder / NARROW / f"{self.key}.svg"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(_svg(self.narrow, self.signature), encoding="utf-8")
+
+
+def _svg(figure: Figure, signature: str) -> str:
+    with style.styled():
+        style.sign(figure, signature)
+        svg = io.StringIO()
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
+    # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
+    figure.set_layout_engine("none")
+    return follows_the_screen(svg.getvalue())
 
 
 def drawn(

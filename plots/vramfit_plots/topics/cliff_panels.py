@@ -134,9 +134,12 @@ def panels(
             _say_largest(axes, side, list(own.values()))
         for point in printed.get(recipe, ()):
             axes.plot(point.batch, point.total / GB, linestyle="", zorder=4, **_PRINTED)
-    for axes in drawn[-_COLUMNS:]:
-        axes.tick_params(labelbottom=True)  # below it there may be none
+    if style.is_narrow():
+        drawn[-1].set_xlabel(batches, fontsize=9)
+    else:
+        for axes in drawn[-_COLUMNS:]:
+            axes.tick_params(labelbottom=True)  # below it there may be none
+        figure.text(0.99, 0.01, batches, ha="right", va="bottom", fontsize=9)
     figure.supylabel("taken, of cards so large", fontsize=9)
-    figure.text(0.99, 0.01, batches, ha="right", va="bottom", fontsize=9)
     style.key(figure, _key(shown), 4)
     return figure

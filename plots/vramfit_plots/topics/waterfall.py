@@ -172,7 +172,7 @@ def draw(inputs: Inputs) -> Picture:
     labels = [entry["label"] for entry in inputs.article.waterfall["rows"]]
     title = _finding(after, labels)
     figure = style.new_figure(4.2, title)
-    left, right = figure.subplots(1, 2, width_ratios=[1.7, 1.25])
+    left, right = style.grid(figure, 2, 2, width_ratios=[1.7, 1.25])
     panel = bars.Panel("Step 1, after each stage", groups(after, sources))
     bars.draw_panels([left], [label.replace(" ", "\n", 1) for label in labels], [panel])
     left.set_xlabel("memory allocated, GB")

@@ -97,7 +97,8 @@ class Own:
         if source is None:
             return None
         printed = source is ARTICLE
-        rows = [row for row in self.rows if has_figures(_cells(row), ARTICLE) or not printed]
+        known = (ARTICLE,) if printed else (ARTICLE, *among)
+        rows = [row for row in self.rows if _first(known, _cells(row))]
         shown = [j for j in range(len(self.columns)) if printed or self._has_figures(j)]
         off = frozenset(
             (i, at)

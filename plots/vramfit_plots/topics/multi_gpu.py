@@ -14,7 +14,7 @@ from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, TORCH_MEASURED, Source
+from vramfit_plots.sources import ARTICLE, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, in_words, number
 
@@ -66,7 +66,7 @@ def _against_the_code(inputs: Inputs) -> Table:
                 entry["gpus"] if shrinks(row) else 1,
                 entry["memory"] * GB,
                 by_the_code(inputs, strategy, entry["gpus"]),
-                cell.figure(TORCH_MEASURED),
+                cell.figure(TORCH_MEASURED) or cell.figure(TORCH),
             )
             for row, (strategy, own) in rows
             for entry, cell in zip(row["cells"], own, strict=True)
@@ -85,7 +85,7 @@ def _against_the_code(inputs: Inputs) -> Table:
         Column("strategy", lambda item: item[0]),
         figure("article's table", 2, assumed),
         figure("article's code", 3, assumed),
-        figure(TORCH_MEASURED.heading, 4, true),
+        figure(TORCH.side, 4, true),
     )
     return listing("table4_code", columns, items, command(inputs, PATTERN))
 

@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent
-_LINKS = '<a href="docs/index.html">Docs</a> · <a href="report/tables.html">Report</a> · '
+_PICTURES = ("plots/pictures", "web/pictures")  # where the docs look for them
+_LINKS = '<a href="docs/index.html">Docs</a> · <a href="report/index.html">Report</a> · '
 
 
 def _within(match: re.Match[str]) -> str:
@@ -33,15 +34,22 @@ def _page(title: str, body: str) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
-def docs(out: Path) -> None:
-    """Each of docs/ as HTML, and a list of them."""
+def docs(site: Path) -> None:
+    """Each of docs/ as HTML, a list of them, and the pictures that they show."""
+    out = site / "docs"
     out.mkdir(parents=True, exist_ok=True)
+    for folder in _PICTURES:
+        shutil.copytree(_ROOT / folder, site / folder, dirs_exist_ok=True)
     markdown = MarkdownIt("commonmark").enable("table")
     titles = {}
     for path in sorted((_ROOT / "docs").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         titles[path.stem] = _title(text)
         body = re.sub(r'href="([^"]*)"', _within, markdown.render(text))
+        # What may have to be moved sideways can be reached by keyboard.
+        body = body.replace("<pre>", '<pre tabindex="0">').replace("</table>", "</table></div>")
+        body = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", body)  # names no column
+        body = body.replace("<table>", '<div class="scroll" tabindex="0"><table>')
         (out / f"{path.stem}.html").write_text(_page(titles[path.stem], body), encoding="utf-8")
     items = "".join(f'<li><a href="{stem}.html">{title}</a>' for stem, title in titles.items())
     page = _page("Docs", f"<h1>Docs</h1><ul>{items}</ul>")
@@ -50,7 +58,7 @@ def docs(out: Path) -> None:
 
 def main() -> None:
     out = Path(sys.argv[1])
-    docs(out / "docs")
+    docs(out)
     shutil.copytree(_ROOT / "build/report", out / "report", dirs_exist_ok=True)
     page = out / "index.html"
     page.write_text(

@@ -1,7 +1,8 @@
 """A table of the article: with its own columns and one source of figures, so that it stands alone
 wherever it is pasted; by source, each in its own column; and why prediction and article differ."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vramfit_plots.captions import command, said
@@ -38,13 +39,13 @@ class Footnotes:
         below = cell.below.get(source.key)
         return f"{text}\n{below}" if below else text
 
-    def best(self, cell: Cell, source: Source) -> str:
-        """The source's figure, or the next best with a remark that says whose it is."""
-        other = cell.best(source)
+    def best(self, cell: Cell, among: Sequence[Source]) -> str:
+        """The first source's figure, or the next best with a remark that says whose it is."""
+        other = next((source for source in among if cell.has(source)), None)
         if other is None:
             return self.signed(MISSING, cell.missing) if cell.missing else MISSING
-        if other is source:
-            return self.of(cell, source)
+        if other is among[0]:
+            return self.of(cell, other)
         note = cell.notes.get(other.key)
         return self.of(cell, other, f"{other.heading}, {note}" if note else other.heading)
 
@@ -56,31 +57,95 @@ class Footnotes:
 
 def main_source(inputs: Inputs, cells: Collection[Cell]) -> Source:
     """The one that was asked for, where it has any of these figures; else the next best."""
-    every = (inputs.source, *STAND_INS)
-    return next((source for source in every if has_figures(cells, source)), inputs.source)
+    return _first((inputs.source, *STAND_INS), cells) or inputs.source
 
 
-def own_table(
-    inputs: Inputs,
-    key: str,
-    columns: list[str],
-    rows: Sequence[Sequence[Entry]],
-    pattern: str,
-    *,
-    text_columns: frozenset[int] = frozenset(),
-    **figures: Any,
-) -> Table:
-    """The article's columns, headings and order. `pattern` is of the names of its rows."""
-    cells = [entry for row in rows for entry in row if isinstance(entry, Cell)]
-    source, footnotes = main_source(inputs, cells), Footnotes()
-    texts = [
-        [footnotes.best(entry, source) if isinstance(entry, Cell) else entry for entry in row]
+def _first(among: Sequence[Source], cells: Collection[Cell]) -> Source | None:
+    return next((source for source in among if has_figures(cells, source)), None)
+
+
+@dataclass(frozen=True)
+class Own:
+    """A table with the article's columns, headings and order, before it is said whose figures stand
+    in it. `pattern` is of the names of its rows, `about` what its note speaks of."""
+
+    key: str
+    columns: list[str]
+    rows: Sequence[Sequence[Entry]]
+    pattern: str
+    about: Mapping[str, Any]
+    text_columns: frozenset[int] = frozenset()
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [entry for row in self.rows for entry in row if isinstance(entry, Cell)]
+
+    def table(self, inputs: Inputs) -> Table:
+        """Of one source, others standing in: it stands alone wherever it is pasted."""
+        source, footnotes = main_source(inputs, self.cells), Footnotes()
+        texts = _texts(self.rows, (source, *STAND_INS), footnotes)
+        whose = said(inputs, source)
+        whose = f"{whose[0].upper()}{whose[1:]}."
+        title, note = title_and_note(self.key, whose=whose, footnotes=footnotes.text, **self.about)
+        rows = command(inputs, self.pattern)
+        return Table(self.key, title, note, self.columns, texts, rows, self.text_columns)
+
+    def beside(self, among: Sequence[Source]) -> Table | None:
+        """The figures of the first of these that has any, the others standing in, to be set beside
+        the same of others. None where none has any."""
+        source = _first(among, self.cells)
+        if source is None:
+            return None
+        printed = source is ARTICLE
+        known = (ARTICLE,) if printed else (ARTICLE, *among)
+        rows = [row for row in self.rows if _first(known, _cells(row))]
+        shown = [j for j in range(len(self.columns)) if printed or self._has_figures(j)]
+        off = frozenset(
+            (i, at)
+            for i, row in enumerate(rows)
+            for at, j in enumerate(shown)
+            if j not in self.text_columns and _is_off(row[j], among)
+        )
+        footnotes = Footnotes()
+        texts = _texts(rows, among[among.index(source) :], footnotes)
+        return Table(
+            self.key,
+            "The article" if printed else source.heading,
+            footnotes.text,
+            [self.columns[j] for j in shown],
+            [[row[j] for j in shown] for row in texts],
+            text_columns=frozenset(at for at, j in enumerate(shown) if j in self.text_columns),
+            marked=off,
+        )
+
+    def _has_figures(self, column: int) -> bool:
+        """What are the article's words alone need not stand beside them again."""
+        return column == 0 or any(isinstance(row[column], Cell) for row in self.rows)
+
+    def note(self) -> str:
+        """What is said of the tables beside each other."""
+        return title_and_note(self.key, whose="", footnotes="", **self.about)[1]
+
+
+def _cells(row: Sequence[Entry]) -> list[Cell]:
+    return [entry for entry in row if isinstance(entry, Cell)]
+
+
+def _is_off(entry: Entry, among: Sequence[Source]) -> bool:
+    """Whether the figure shown is far off the article's."""
+    if not isinstance(entry, Cell) or not entry.has(ARTICLE):
+        return False
+    shown = next((source for source in among if entry.has(source)), None)
+    return shown is not None and not entry.agrees(shown)
+
+
+def _texts(
+    rows: Sequence[Sequence[Entry]], among: Sequence[Source], footnotes: Footnotes
+) -> list[list[str]]:
+    return [
+        [footnotes.best(entry, among) if isinstance(entry, Cell) else entry for entry in row]
         for row in rows
     ]
-    whose = said(inputs, source)
-    whose = f"{whose[0].upper()}{whose[1:]}."
-    title, note = title_and_note(key, whose=whose, footnotes=footnotes.text, **figures)
-    return Table(key, title, note, columns, texts, command(inputs, pattern), text_columns)
 
 
 def by_source(

@@ -97,17 +97,14 @@ def command(inputs: Inputs, rows: str) -> str:
 
 
 def summary(inputs: Inputs) -> str:
-    """What the whole report rests on; more of it is at the foot."""
+    """What the whole report rests on; its last page has more of it."""
     own = (
         f"vramfit's figures were measured on {_device(inputs)}"
         if inputs.run.measured
         else "This run measured nothing: vramfit's figures are predicted, without a GPU, for a "
         f"virtual {virtual_cards(inputs)}"
     )
-    return (
-        f"{own}. PyTorch's measured figures are those kept in data/reference. Drivers, versions, "
-        "commits and commands are named once, at the foot."
-    )
+    return f"{own}. PyTorch's measured figures are those kept in data/reference."
 
 
 def _environments(by_file: Mapping[str, str]) -> str:

@@ -9,12 +9,19 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from vramfit_plots.accuracy.comparison import Accuracy, compare
+from vramfit_plots.accuracy.spread import predicted
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.catalogues import Card, Model, load_cards, load_models
 from vramfit_plots.cells import Cell
 from vramfit_plots.files import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
-from vramfit_plots.reference import Reference, load_reference, ours_by_theirs, predicted_rows
+from vramfit_plots.reference import (
+    Reference,
+    load_reference,
+    ours_by_theirs,
+    predicted_rows,
+    theirs_by_ours,
+)
 from vramfit_plots.releases import Releases, load_releases
 from vramfit_plots.rows import Strategy, family, strategy_of
 from vramfit_plots.run import Run, beside, load_run, peak_stage
@@ -26,6 +33,7 @@ from vramfit_plots.sources import (
     OURS,
     THEIRS,
     TIMED,
+    TORCH,
     Source,
     best_of_each_side,
 )
@@ -166,6 +174,7 @@ class Reading:
 
 
 R = TypeVar("R", bound=Reading)
+_CARD = "h200"  # whose rules bench's predictions of PyTorch follow
 
 
 def _rows(run: Run, reference: Reference, accuracy: Accuracy | None) -> pd.DataFrame:
@@ -175,6 +184,16 @@ def _rows(run: Run, reference: Reference, accuracy: Accuracy | None) -> pd.DataF
         return rows
     ours = ours_by_theirs(run.fact("pytorch_optimizers"))
     return rows.combine_first(predicted_rows(accuracy, ours))
+
+
+def _with_pipelines(rows: pd.DataFrame, run: Run, article: Article, fit: Path) -> pd.DataFrame:
+    """PyTorch's figures of the article's pipelines, where bench has none."""
+    cells = [cell["row"] for row in article.multi_gpu["rows"] for cell in row["cells"]]
+    counter = f"{TORCH.prefix}allocated"
+    known = rows.reindex(index=cells, columns=[counter])[counter].notna()
+    theirs = theirs_by_ours(run.fact("pytorch_optimizers"))
+    unknown = [row for row in cells if not known[row]]
+    return rows.combine_first(predicted(fit, unknown, theirs, _CARD))
 
 
 def load_inputs(
@@ -196,13 +215,14 @@ def load_inputs(
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     accuracy = compare(fit, data) if fit else None
+    article, rows = load_article(data / "article"), _rows(run, reference, accuracy)
     return Inputs(
         run=run,
-        article=load_article(data / "article"),
+        article=article,
         models=models,
         cards=load_cards(data / "gpus.json"),
         reference=reference,
-        rows=_rows(run, reference, accuracy),
+        rows=_with_pipelines(rows, run, article, fit) if fit else rows,
         comparison=read_json(comparison, "comparison") if comparison else None,
         accuracy=accuracy,
         releases=load_releases(data / "releases") if (data / "releases").is_dir() else None,

@@ -116,6 +116,15 @@ def measured_rows(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+def _of_one_rank(
+    folder: Path, models: Mapping[str, Model], ours: Mapping[str, str]
+) -> pd.DataFrame:
+    """What tensors and allocator took. The card lost no memory to NCCL, which is not there."""
+    cases = recorded(folder, several_gpus=True, of_one_rank=True).cases
+    rows = measured_rows(cases, models, ours)
+    return rows.drop(columns=[name for name in rows if name.endswith("device_used")])
+
+
 def predicted_rows(accuracy: Accuracy, ours: Mapping[str, str]) -> pd.DataFrame:
     """What `fit` said of the same cases."""
     rows: Rows = {}
@@ -133,6 +142,7 @@ _FIRST = "pytorch_single_gpu"  # of the files: of cases of the same name its cou
 @dataclass(frozen=True)
 class Reference:
     rows: pd.DataFrame  # pytorch_measured_* counters by row name
+    of_one_rank: frozenset[str]  # the rows of several GPUs that one was measured for
     cases: list[Case]  # every one that ran on one GPU, whatever its form
     environments: Mapping[str, str]  # by file: with what it was measured
     lora_max_batch: dict[int, int]  # MiB for the allocator -> largest batch
@@ -150,14 +160,17 @@ def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers
     environments = {file: env.words for file, env in found.environments.items()}
     cases = sorted(found.cases, key=lambda case: case.source != _FIRST)
     several = recorded(folder, several_gpus=True).cases
-    rows = measured_rows([*cases, *several], models, ours_by_theirs(pytorch_optimizers))
+    ours = ours_by_theirs(pytorch_optimizers)
+    rows = measured_rows([*cases, *several], models, ours)
+    alone = _of_one_rank(folder, models, ours).drop(index=rows.index, errors="ignore")
     path = folder / f"{_FIRST}.jsonl"
     if _FIRST not in environments:
         raise BadInputError(f"{path}: holds no environment")
     if rows.empty or cases[0].source != _FIRST:
         raise BadInputError(f"{path}: holds no case of ours")
     return Reference(
-        rows=rows,
+        rows=pd.concat([rows, alone]),
+        of_one_rank=frozenset(alone.index),
         cases=[case for case in cases if case.peak],
         environments={_FIRST: environments[_FIRST], **environments},
         lora_max_batch={

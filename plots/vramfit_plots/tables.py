@@ -10,7 +10,8 @@ from typing import Any
 from vramfit_plots import words
 from vramfit_plots.units import MISSING
 
-_MANY = 6  # columns: more need smaller type
+_MANY, _VERY_MANY = 6, 12  # columns: more need smaller type
+_HALF_A_PAGE, _BETWEEN = 80, 2  # letters, and those that take as much as what parts two columns
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,19 @@ class Table:
     rows: list[list[str]]
     command: str = ""  # makes its rows again; "" where it has none of ours
     text_columns: frozenset[int] = frozenset()  # that read from the left
-    long: bool = False  # of interest to those who look for one row: folded up in the report
+    long: bool = False  # of interest to those who look for one row: on a page of its own
+    marked: frozenset[tuple[int, int]] = frozenset()  # entries that stand out, by row and column
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.headings) for row in self.rows):
             raise ValueError(f"{self.key}: a row is not as long as the headings")
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it has room beside a picture."""
+        columns = zip(self.headings, *self.rows, strict=True)
+        widths = (max(len(line) for e in column for line in e.split("\n")) for column in columns)
+        return sum(width + _BETWEEN for width in widths) <= _HALF_A_PAGE
 
 
 def listing(
@@ -77,16 +86,20 @@ def _html_text(text: str) -> str:
 def html_table(table: Table) -> str:
     """The bare <table>, for a page that has its own style."""
 
-    def cell(tag: str, column: int, text: str) -> str:
-        left = ' class="text"' if column in table.text_columns else ""
-        return f"<{tag}{left}>{_html_text(text)}</{tag[:2]}>"
+    def cell(tag: str, column: int, text: str, row: int = -1) -> str:
+        kinds = ["text"] if column in table.text_columns else []
+        kinds += ["off"] if (row, column) in table.marked else []
+        kind = f' class="{" ".join(kinds)}"' if kinds else ""
+        return f"<{tag}{kind}>{_html_text(text)}</{tag[:2]}>"
 
-    lines = ['<table class="wide">' if len(table.headings) > _MANY else "<table>"]
+    count = len(table.headings)
+    kind = "wide widest" if count > _VERY_MANY else "wide" if count > _MANY else ""
+    lines = [f'<table class="{kind}">' if kind else "<table>"]
     lines += ["<thead>", "<tr>"]
     lines += [cell('th scope="col"', i, heading) for i, heading in enumerate(table.headings)]
     lines += ["</tr>", "</thead>", "<tbody>"]
-    for head, *entries in table.rows:
-        row = "".join(cell("td", i, entry) for i, entry in enumerate(entries, 1))
+    for i, (head, *entries) in enumerate(table.rows):
+        row = "".join(cell("td", j, entry, i) for j, entry in enumerate(entries, 1))
         first = cell('th scope="row"', 0, head)
         lines.append(f"<tr>{first}{row}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])

@@ -71,3 +71,8 @@ def note(key: str, part: str = "note", **figures: Any) -> str:
 
 def title_and_note(key: str, **figures: Any) -> tuple[str, str]:
     return note(key, "title", **figures), note(key, **figures)
+
+
+def group(key: str) -> str:
+    """The heading of the index that a topic's page is under."""
+    return _words().get(key, {}).get("group", "More")

@@ -191,7 +191,9 @@ def test_the_report_has_a_chapter_on_it(tmp_path, inputs, full):
         topic.build(inputs)
     own = replace(inputs, accuracy=compared(tmp_path, known.training(), known.inference()))
     assert any(f"--fit {tmp_path / 'fit'}" in line for line in commands(own, tmp_path))
-    assert "What PyTorch takes: how near the predictions come" in (full / "tables.html").read_text()
+    assert (
+        "What PyTorch takes: how near the predictions come" in (full / "accuracy.html").read_text()
+    )
     assert (full / "figures" / "accuracy.svg").exists()
 
 

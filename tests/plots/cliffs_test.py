@@ -9,8 +9,8 @@ from vramfit_plots.figures import style
 from vramfit_plots.rows import parse, strategy_of
 from vramfit_plots.sources import OURS, PREDICTED, THEIRS
 from vramfit_plots.topics import oom_cliff
+from vramfit_plots.topics.cliff_panels import apart
 from vramfit_plots.topics.cliffs import alike, curves, load_cliffs
-from vramfit_plots.topics.oom_cliff import _apart
 from vramfit_plots.units import MISSING, OOM
 
 AXES = ("model", "precision", "optimizer")
@@ -180,16 +180,27 @@ def test_measured_points_are_told_from_predicted_ones(inputs, measured):
     assert {1, 2, 4, 8} <= {p.batch for p in theirs if p.measured}, "data/reference has them"
 
 
-def test_each_side_has_a_panel_and_every_strategy_that_fits_a_name(adapted):
+def test_every_recipe_has_a_panel_with_both_sides(adapted):
     with style.styled():
         picture = oom_cliff.draw(adapted)
-    titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
-    assert titles == ["vramfit", "PyTorch"]
+    by_title = {axes.get_title(loc="left"): axes for axes in picture.figure.axes}
+    assert {"16-bit adamw", "16-bit sgd", "int8 adamw, LoRA 16"} <= by_title.keys()
+    assert not any("checkpointing" in title for title in by_title), "a line of the same panel"
+    colors = {line.get_color() for line in by_title["16-bit sgd"].lines}
+    assert set(style.LINE_OF.values()) <= colors
     names = [text.get_text() for text in picture.figure.legends[0].get_texts()]
-    assert "int8 adamw, LoRA 16" in names
-    assert "full checkpointing" in names
-    assert "int8 adamw, LoRA 16, full checkpointing" not in names, "its line says so"
-    assert "vramfit, int8 adamw, LoRA 16, full checkpointing, H100 80GB: 300" in picture.alt
+    assert {"vramfit", "PyTorch", "full checkpointing", "the article's"} <= set(names)
+    assert "vramfit, int8 adamw, LoRA 16, full checkpointing, 80 GB: 300" in picture.alt
+
+
+def test_the_articles_batches_are_crosses_on_their_cards_lines(adapted):
+    with style.styled():
+        every = oom_cliff.draw(adapted).figure.axes
+    panel = next(axes for axes in every if axes.get_title(loc="left") == "int8 adamw, LoRA 16")
+    crosses = [line for line in panel.lines if line.get_marker() == "x"]
+    found = {float(line.get_xdata()[0]): float(line.get_ydata()[0]) for line in crosses}
+    vram = [card.vram / 1e9 for card in cards(adapted)]
+    assert found == dict(zip((8.0, 32.0, 48.0, 96.0), vram, strict=True))
 
 
 def test_the_line_in_the_batch_stands_beside_what_is_left_over(inputs):
@@ -209,7 +220,7 @@ def test_the_line_in_the_batch_stands_beside_what_is_left_over(inputs):
     [([0.1, 0.5], [0.1, 0.1]), ([0.5, 0.5, 0.52, 0.9], [0.02, 0.06, 0.04, 0.1])],
 )
 def test_figures_stand_as_far_apart_as_they_are_wide(places, widths):
-    moved = _apart(places, widths)
+    moved = apart(places, widths)
     edges = [(m - w / 2, m + w / 2) for m, w in zip(moved, widths, strict=True)]
     assert all(b[0] >= a[1] - 1e-9 for a, b in pairwise(edges))
     assert moved[-1] == pytest.approx(places[-1]), "what overlaps nothing stays"

@@ -69,8 +69,10 @@ def test_the_newest_is_taken(tmp_path, taken):
 
 
 def test_it_is_in_the_report(full):
-    assert "## Against PyTorch on the same card" in (full / "tables.md").read_text()
-    assert "1.60<br><small>80,000 / 50,000</small>" in (full / "tables.html").read_text()
+    page = (full / "comparison.html").read_text()
+    assert "<h1>Against PyTorch on the same card</h1>" in page
+    assert "1.60<br><small>80,000 / 50,000</small>" in page
+    assert '<a href="comparison.html">' in (full / "index.html").read_text()
     assert "1.60<br>80,000 / 50,000" in (full / "fragments/comparison.md").read_text()
 
 

@@ -55,7 +55,7 @@ def taken(monkeypatch) -> Callable[..., Inputs]:
     def take(*arguments: str) -> Inputs:
         kept: list[Inputs] = []
         monkeypatch.setattr(
-            program, "write_report", lambda inputs, out: kept.append(inputs) or out / "tables.html"
+            program, "write_report", lambda inputs, out: kept.append(inputs) or out / "index.html"
         )
         assert program.main(arguments) == 0
         return kept[0]
@@ -95,12 +95,13 @@ def report(once) -> Path:
 
 
 def _kept(folder: Path, run: dict[str, Any]) -> Path:
-    """A row of each family, twice, with what driver and libraries take: every picture of the
-    history, few panels in each."""
+    """A row of each family, twice, with what driver and libraries take, which is more the second
+    time: every picture of the history, few panels in each."""
     one_each = {row["name"].split("/")[0]: row for row in run["benchmarks"]}
     taken = {"min": 5e8, "median": 5e8, "max": 5e8, "processes": 5}
     overhead = {**run["benchmarks"][0], "name": "Overhead/context", **taken}
     for date in ("2026-11-20", "2026-11-21"):
+        overhead["median"] += 2**21
         path = folder / "card" / "driver" / f"{date}-abc1234.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = [overhead, *({**row, "tokens_per_second": 9.0} for row in one_each.values())]

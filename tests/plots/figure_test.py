@@ -54,22 +54,25 @@ def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
     picture = multi_gpu.draw(inputs)
     for axes in picture.figure.axes:
         assert len(bars(axes, style.ARTICLE)) == 3
-    assert picture.title == "The article's table counts 8 bytes a parameter, its code 16"
+        assert bars(axes, style.TORCH), "predicted for every cell that PyTorch has"
+    assert picture.title.endswith(
+        "8 bytes a parameter of the article's table, not the 16 of its code"
+    )
 
 
 def test_the_multi_gpu_title_names_who_has_figures_and_of_what(inputs):
     """vramfit's, of data parallel alone."""
     rows = inputs.rows.drop(columns=[c for c in inputs.rows if "optimizer_after" in c])
-    near = inputs.article.multi_gpu["rows"][0]["cells"][0]["near"]["row"]
+    row = inputs.article.multi_gpu["rows"][0]["cells"][0]["row"]
     counter = f"{PREDICTED.prefix}step1_optimizer_after"
     rows[counter] = float("nan")
-    rows.loc[near, counter] = 8.0 * inputs.models["llama2-7b"].parameters
+    rows.loc[row, counter] = 8.0 * inputs.models["llama2-13b"].parameters
     own = dataclasses.replace(inputs, rows=rows)
     assert multi_gpu.draw(own).title.startswith("In data parallel vramfit holds the 8 ")
-    rows.loc[near, counter] *= 1.2
+    rows.loc[row, counter] *= 1.2
     title = multi_gpu.draw(own).title
     assert title.startswith("The article's table counts 8 bytes")
-    assert multi_gpu.draw(own).signature.startswith("article and vramfit predicted;")
+    assert multi_gpu.draw(own).signature == "article and vramfit predicted"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from vramfit_plots.files import BadInputError, data_dir
+from vramfit_plots.history.causes import causes, mattering
 from vramfit_plots.history.changes import transitions
 from vramfit_plots.history.figures import pictures
 from vramfit_plots.history.page import PICTURES, tables, write_history
@@ -49,10 +50,12 @@ def shown(history: History) -> dict:
 
 def test_nothing_that_moved_is_said_as_such(tmp_path):
     history = loaded(tmp_path, content("2026-11-21"), content("2026-11-22"))
-    (change,) = shown(history)["history_changes"].rows
-    count = len(history.runs[0].rows)
-    assert change[0].startswith("1 \N{RIGHTWARDS ARROW} 2\n2026-11-21")
-    assert change[1] == f"none of {count} rows moved"
+    found = shown(history)
+    (cause,) = found["history_causes"].rows
+    assert cause[0].startswith("1 \N{RIGHTWARDS ARROW} 2\n2026-11-21")
+    assert cause[1] == "nothing"
+    assert found["history"].rows[1][6] == f"none of {len(history.runs[0].rows)} rows"
+    assert "history_changes" not in found
     titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
     assert titles["history_training"] == "Training: none of 15 rows moved in 2 runs"
 
@@ -69,9 +72,10 @@ def test_a_row_that_moved_is_named_with_both_figures(tmp_path):
     assert moved[CLIFF][0] == "largest batch"
     assert moved[CLIFF][3] == "\N{MINUS SIGN}1"
     newest = found["history"].rows[1]
-    assert newest[4] == "590.1"
-    assert newest[9].startswith("2 of ")
-    assert newest[10] == "a: driver 590.1, cuDNN 9.20.0"
+    assert newest[3].startswith("driver 590.1, ")
+    assert newest[4] == "a: driver 590.1, cuDNN 9.20.0"
+    assert newest[6].startswith("1 of "), "a batch; of 80 GB 12 MiB are little"
+    assert newest[6].endswith("\n1 by 0.1\N{NO-BREAK SPACE}% at most")
     titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
     assert re.search(
         r"1 of 15 rows moved in 2 runs; the most, device used of llama2-7b",
@@ -79,11 +83,41 @@ def test_a_row_that_moved_is_named_with_both_figures(tmp_path):
     )
 
 
+def test_many_rows_that_one_cause_moved_are_a_line(tmp_path):
+    """A library that takes 2 MiB more moves every row, and none of them by much."""
+    before, after = content("2026-11-21"), content("2026-11-22", cudnn="9.20.0")
+    trained = [row for row in after["benchmarks"] if row["name"].startswith("Training/")]
+    for row in trained:
+        row["mem_device_used"] += 2 * MIB
+    for counter in ("mem_allocated", "mem_reserved", "mem_device_used"):
+        row_of(after, ROW)[counter] += 500 * MIB
+    (transition,) = transitions(loaded(tmp_path, before, after))
+    asked, libraries = causes(transition)
+    assert (asked.what, asked.row) == ("what the step asks for", ROW)
+    assert asked.by == "+500.00\N{NO-BREAK SPACE}MiB"
+    assert libraries.what == "driver and libraries"
+    assert len(libraries.changes) == len(trained) - 1
+    assert libraries.by == "+2.00\N{NO-BREAK SPACE}MiB"
+    assert mattering(transition) == 1
+
+
+def test_a_remainder_is_told_where_nothing_else_moved(tmp_path):
+    after = content("2026-11-22")
+    row_of(after, ROW)["mem_unattributed"] -= 2 * MIB
+    (transition,) = transitions(loaded(tmp_path, content("2026-11-21"), after))
+    (cause,) = causes(transition)
+    assert (cause.what, cause.by) == (
+        "driver and libraries",
+        "\N{MINUS SIGN}2.00\N{NO-BREAK SPACE}MiB",
+    )
+    assert mattering(transition) == 0
+
+
 def test_rows_that_are_new_or_gone_are_counted(tmp_path):
     before, after = content("2026-11-21"), content("2026-11-22")
     del before["benchmarks"][0]
     del after["benchmarks"][1:3]
-    moved = shown(loaded(tmp_path, before, after))["history"].rows[1][9]
+    moved = shown(loaded(tmp_path, before, after))["history"].rows[1][6]
     assert moved.endswith("\n1 new, 2 gone")
 
 
@@ -114,8 +148,8 @@ def test_a_row_that_no_longer_runs_is_said_and_not_gone(tmp_path, what, said, co
     row |= what
     history = loaded(tmp_path, content("2026-11-21"), after, content("2026-11-23"))
     found = shown(history)
-    assert found["history"].rows[1][9].endswith(f"\n{counted}")
-    assert "1 of " in found["history"].rows[2][9], "it is back"
+    assert found["history"].rows[1][6].endswith(f"\n{counted}")
+    assert "1 of " in found["history"].rows[2][6], "it is back"
     changes = [row[1:] for row in found["history_changes"].rows]
     assert [ROW, said.removeprefix("now "), "no", "yes", said] in changes
     titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
@@ -131,7 +165,7 @@ def test_runs_are_in_the_order_of_instants_and_undated_ones_first(tmp_path):
     history = loaded(tmp_path, *documents)
     assert [run.context["commit"] for run in history.runs] == ["1", "0", "2"]
     write_history(history, tmp_path)
-    assert "3 runs: 1 of" in (tmp_path / "history.html").read_text()
+    assert "3 runs: none of" in (tmp_path / "history.html").read_text()
     assert newest_run(tmp_path / "runs").name == "2.json"
 
 
@@ -180,13 +214,13 @@ def test_the_page_needs_nothing_else_and_old_pictures_go(tmp_path):
     (figures / "history_overhead.png").write_text("of an older report")
     write_history(loaded(tmp_path, content("2026-11-21"), content("2026-11-22")), tmp_path)
     page = (tmp_path / "history.html").read_text()
-    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    for link in re.findall(r'(?:src|href)="([^"]+)"', page):
+        assert (tmp_path / link).is_file() or link == "index.html", link
     assert "GPU memory over 2 runs: none of" in page
-    assert "Row by row" in page
+    assert 'src="figures/history_training.svg"' in (tmp_path / "history_training.html").read_text()
     assert not (figures / "history_overhead.png").exists()
     assert (figures / "history_training.svg").exists()
     write_history(None, tmp_path)
-    assert not (tmp_path / "history.html").exists()
     assert list(figures.iterdir()) == []
 
 

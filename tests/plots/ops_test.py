@@ -107,7 +107,7 @@ def test_a_step_that_lacks_ops_is_left_out(timed):
 
 
 def test_they_are_in_the_report_beside_what_is_predicted(full):
-    text = (full / "tables.md").read_text()
-    assert "## Where a step's time goes" in text
-    assert "](figures/ops.png)" in text
+    text = (full / "ops.html").read_text()
+    assert "<h1>Where a step&#39;s time goes</h1>" in text
+    assert 'src="figures/ops.svg"' in text
     assert "<small>attention_backward</small>" in (full / "fragments/ops_each.html").read_text()

@@ -51,7 +51,7 @@ def test_what_is_in_the_hosts_memory_has_a_column_where_there_is_some(inputs):
     with style.styled():
         picture = waterfall_optimizers.draw(inputs)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
-    assert f"adamw-cpu, 0 B/param, {gb(host)} GB of the host's" in titles
+    assert f"adamw-cpu, {gb(host)} GB on host" in titles
     rows = inputs.rows.drop(ROW.format("adamw-cpu"))
     (table,) = waterfall_optimizers.build(dataclasses.replace(inputs, rows=rows))
     assert "in host\nmemory" not in table.headings

@@ -4,6 +4,7 @@ import shutil
 import pytest
 import synthetic
 from vramfit_plots.__main__ import main
+from vramfit_plots.figures import style
 from vramfit_plots.files import data_dir
 from vramfit_plots.report import chapters
 
@@ -20,24 +21,58 @@ def test_every_file_is_there(report):
             assert (report / "fragments" / f"table{number}.{suffix}").read_text()
 
 
-def test_the_page_needs_nothing_else(report):
-    page = (report / "tables.html").read_text()
-    assert page.count("data:image/svg+xml;base64,") == len(PICTURES)
-    assert not re.search(r'(src|href)="(?!data:|#)', page)
-    assert "<script" not in page
-    assert page.count("<table") >= 4
+def _pages(report):
+    return {path.name: path.read_text() for path in report.glob("*.html")}
 
 
-def test_the_page_says_what_is_wrong_second_and_where_it_comes_from_once(report):
-    page = (report / "tables.html").read_text()
-    headings = re.findall(r"<h2>(.*?)</h2>", page)
-    assert headings[0].endswith("tables")
-    assert headings[1] == "Where the article is wrong"
-    assert headings[-1] == "How this was made"
-    body = page[: page.index("<h2>How this was made")]
-    assert "commit abc1234" not in body
-    assert "build/bench" not in body
-    assert page.index("commit abc1234") > page.index("How this was made")
+def test_pages_need_nothing_but_their_folder(report):
+    """It can be packed, sent and opened anywhere."""
+    for name, page in _pages(report).items():
+        assert "<script" not in page
+        for link in re.findall(r'(?:src|href)="([^"]+)"', page):
+            assert (report / link.partition("#")[0]).is_file() or link.startswith("#"), (name, link)
+
+
+def test_the_index_opens_with_the_articles_tables_beside_others(report):
+    index = (report / "index.html").read_text()
+    titles = re.findall(r"<h2>(.*?)</h2>", index)
+    assert [title[:7] for title in titles] == [*(f"Table {i}" for i in range(1, 5)), "Further"]
+    first = index[: index.index('<section id="table2">')]
+    heads = re.findall(r"<h3>(.*?)</h3>", first)
+    assert heads == ["The article", "vramfit predicted", "PyTorch measured"]
+    rows = [re.findall(r"<tr>.*FP32.*</tr>", part)[0] for part in first.split("<h3>")[1:]]
+    assert ">28.0<" in rows[0]
+    assert 'class="off"' not in rows[0]
+    assert 'class="off"' in rows[1], "27.6 GB are more than 5 % off 29.1"
+
+
+def test_the_index_leads_to_every_page(report):
+    pages = _pages(report)
+    index = pages.pop("index.html")
+    direct = set(re.findall(r'href="([^"#]+\.html)"', index))
+    further = {
+        link for name in direct for link in re.findall(r'href="([^"#]+\.html)"', pages[name])
+    }
+    assert pages.keys() == (direct | further) - {"index.html"}
+    groups = re.findall(r"<h3>(.*?)</h3>", index[index.index('<nav id="index"') :])
+    assert groups[0] == "The article"
+    assert "More" not in groups, "every topic has its heading"
+    assert len(re.findall("<li>", index)) <= 25, "an index is short"
+
+
+def test_pages_are_small(report):
+    """One topic each. Rows by the hundred are tables of their own."""
+    for name, page in _pages(report).items():
+        if 'class="wide' not in page:
+            assert len(page) < 60_000, name
+
+
+def test_where_figures_come_from_is_said_once(report):
+    pages = _pages(report)
+    assert "commit abc1234" in pages.pop("made.html")
+    for name, page in pages.items():
+        assert "commit abc1234" not in page, name
+        assert "build/bench" not in page, name
 
 
 def test_no_cell_holds_figures_of_several_sources(report):
@@ -46,25 +81,39 @@ def test_no_cell_holds_figures_of_several_sources(report):
         assert "\\|" not in cells, path.name
 
 
-def test_the_page_suits_dark_screens_narrow_ones_and_paper(report):
-    page = (report / "tables.html").read_text()
+def test_pages_suit_dark_screens_narrow_ones_and_paper(report):
+    style = (report / "report.css").read_text()
     for query in ("prefers-color-scheme: dark", "max-width: 600px", "print"):
-        assert f"@media {query}" in page or f"({query})" in page, query
-    assert page.count('<div class="scroll">') >= page.count("<table")
-    assert "overflow-wrap: anywhere" not in page  # words are never split
+        assert f"@media {query}" in style or f"({query})" in style, query
+    for name, page in _pages(report).items():
+        assert page.count('class="scroll"') >= page.count("<table"), name
 
 
-def test_markdown_shows_the_pictures(report):
-    text = (report / "tables.md").read_text()
-    for path in re.findall(r"\]\((figures/[^)]+)\)", text):
-        assert (report / path).exists()
-    assert text.count("](figures/") == len(PICTURES)
-    assert "not yet" not in text
+def test_a_phone_has_pictures_of_its_own(report):
+    """As wide as it is: panels below each other, words as large as elsewhere."""
+    for path in (report / "figures" / "narrow").glob("*.svg"):
+        wide = (report / "figures" / path.name).read_text()
+        widths = [
+            float(re.search(r'width="([\d.]+)pt"', svg)[1]) for svg in (path.read_text(), wide)
+        ]
+        assert widths[0] == pytest.approx(3.9 * 72), path.name
+        assert widths[1] > widths[0], path.name
+    index = (report / "index.html").read_text()
+    sources = re.findall(r'media="\(max-width: 600px\)" srcset="([^"]+)"', index)
+    assert len(sources) == 4
+    assert all((report / source).is_file() for source in sources)
+
+
+def test_pictures_follow_dark_screens(report):
+    for path in (report / "figures").rglob("*.svg"):
+        svg = path.read_text()
+        assert "@media screen and (prefers-color-scheme: dark)" in svg, path.name
+        assert f"fill: {style.INK}" in svg, path.name
 
 
 def test_the_same_run_makes_the_same_report_and_says_where(report, tmp_path, capsys):
     assert synthetic.report(tmp_path) == 0
-    assert str(tmp_path / "report" / "tables.html") in capsys.readouterr().out
+    assert str(tmp_path / "report" / "index.html") in capsys.readouterr().out
     for name in PICTURES:
         one = (report / "figures" / f"{name}.svg").read_bytes()
         assert one == (tmp_path / "report" / "figures" / f"{name}.svg").read_bytes()
@@ -80,12 +129,23 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
         b for b in content["benchmarks"] if b["name"].startswith(("Inference", "Article"))
     ]
     assert synthetic.report(tmp_path, content) == 0
-    figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
+    figures = {path.stem for path in (tmp_path / "report" / "figures").glob("*.*")}
     of_pytorch = {"checkpointing", "lora", "scaling"}  # which data/reference has
     assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", *of_pytorch}
-    page = (tmp_path / "report" / "tables.html").read_text()
-    assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
-    assert "too few rows to tell about" in page
+    index = (tmp_path / "report" / "index.html").read_text()
+    assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in index
+    assert "too few rows to tell about" in (tmp_path / "report" / "wrong.html").read_text()
+
+
+def test_a_page_that_is_not_made_is_not_an_older_one(tmp_path):
+    folder = tmp_path / "report"
+    folder.mkdir()
+    old = '<meta name="generator" content="vramfit_plots">'
+    (folder / "latency.html").write_text(old)
+    (folder / "mine.html").write_text("<p>Somebody else's")
+    assert synthetic.report(tmp_path) == 0
+    assert not (folder / "latency.html").exists()
+    assert (folder / "mine.html").exists()
 
 
 @pytest.mark.parametrize("text", [None, "{", "[]", '{"context": {}, "benchmarks": []}'])
@@ -120,12 +180,3 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
     (tmp_path / "report").write_text("in the way")
     assert synthetic.report(tmp_path) == 2
     assert str(tmp_path / "report") in capsys.readouterr().err
-
-
-def test_a_picture_with_much_in_it_is_as_wide_as_the_page(report):
-    page = (report / "tables.html").read_text()
-    large = re.findall(r'<figure class="picture large">\s*<div[^>]*><img [^>]*alt="([^"]*)"', page)
-    assert [alt.split(":")[0] for alt in large][1:] == ["7B FP16+Adam on 80 GB"]
-    assert "Largest batch: vramfit, 16-bit adamw" in large[1]
-    tables = page[page.index('<div class="article"') :]
-    assert tables.count("Largest batch: vramfit") == 1

@@ -274,18 +274,18 @@ def test_at_least_is_met_by_no_less(inputs):
     assert least_printed("OOM") is None
 
 
-def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
-    rows = inputs.rows
-    held = rows.loc[
-        "MultiGpu/llama2-7b/bf16/adamw-same/fsdp/batch:1/seq:2048/gpus:4",
-        "pytorch_measured_step1_optimizer_after",
-    ]
-    sizes = [inputs.models[name].parameters for name in ("llama2-13b", "llama2-7b")]
-    table = first(inputs, "multi_gpu")
-    assert signed(table, by_head(table, "FSDP / ZeRO-3")["4 GPUs"]) == (
-        gb(held * sizes[0] / sizes[1]),
-        "FSDP of Llama-2-7B, times 1.93 for the parameters of llama2-13b",
-    )
+def test_table_4_has_the_models_own_figures(inputs):
+    """PyTorch's of four GPUs were measured on one, as one rank of a fake process group."""
+    row = "MultiGpu/llama2-13b/bf16/adamw-same/fsdp/batch:1/seq:2048/gpus:4"
+    held = inputs.value(row, "pytorch_measured_step1_optimizer_after")
+    assert inputs.value(row, "pytorch_measured_device_used") is None, "NCCL's share is not in it"
+    assert row in inputs.reference.of_one_rank
+    table = next(t for t in multi_gpu.build(inputs) if t.key == "table4_sources")
+    found = {line[0]: line[-1] for line in table.rows}
+    assert found["FSDP / ZeRO-3\n4 GPUs"].startswith(gb(held))
+    assert "fake process group" in table.note
+    assert found["FSDP / ZeRO-3\n2 GPUs"] == "52.5", "measured on two"
+    assert found["data parallel\n2 GPUs"] == MISSING, "13B was not, and 7B is another model"
 
 
 def test_several_gpus_are_also_there_as_measured(inputs):

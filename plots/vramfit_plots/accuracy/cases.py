@@ -231,7 +231,7 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
     # Where loading and adapting are read apart, `fit` says what was taken after both.
     loaded = _levels(result.get("adapted") or result["load"])
     # Where loading and adapting are read apart, parameters were counted in between.
-    adapters_count = "lora" in setting and not result.get("adapted")
+    adapters_count = "trainable" in result and "lora" in setting and not result.get("adapted")
     parameters = result["params"]
     if adapters_count:
         parameters -= result["trainable"]
@@ -271,18 +271,22 @@ def can_be_asked(case: Mapping[str, Any]) -> bool:
 def of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of measure_pytorch_multi_gpu.py in the form that the other scripts write."""
     case, stages = dict(line["case"]), line["result"].get("stages", {})
-    precision = case.pop("precision")
-    mixed = {"mixed": "bf16"} if precision == "mixed" else {}
+    precision, rank = case.pop("precision"), case.pop("lora", 0)
+    more = {"mixed": "bf16"} if precision == "mixed" else {}
+    dtype = "fp32" if more else precision
+    if rank:  # without targets on every projection
+        more["lora"] = {"r": rank, "targets": case.pop("targets", "all")}
     steps = {name: reading for name, reading in stages.items() if name.startswith("step")}
     read = {"params": None, "load": stages["load"], "stages": steps} if stages else {}
     return {
-        "case": {**case, "mode": "train", "dtype": "fp32" if mixed else precision, **mixed},
+        "case": {**case, "mode": "train", "dtype": dtype, **more},
         "result": {**read, **line["result"], **({"stages": steps} if steps else {})},
     }
 
 
-def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
-    """Every case of a file, or of each file of a folder: those of one GPU, or of several."""
+def recorded(path: Path, *, several_gpus: bool = False, of_one_rank: bool = False) -> Recorded:
+    """Every case of a file, or of each file of a folder: those of one GPU, or of several, or what
+    one rank of several took alone, without NCCL's share, which `fit` tells."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     cases: list[Case] = []
     failures: list[Failure] = []
@@ -292,8 +296,8 @@ def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
             continue
         for line in read_jsonl(file, "reference"):
             if "env" in line:
-                if "process_group" in line["env"]:
-                    break  # no rank of it has NCCL's share, which `fit` tells
+                if of_one_rank != ("process_group" in line["env"]):
+                    break
                 environments[file.stem] = Environment(file, line["env"])
                 continue
             if _of_trainer(line):

@@ -92,7 +92,8 @@ def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Pa
         axes.set_title(panel.title)
         style.bare(axes)
     for axes in every:
-        common.name(axes, names if axes is every[0] else [""] * len(names))
+        first = axes is every[0] or style.is_narrow()  # of its line
+        common.name(axes, names if first else [""] * len(names))
     longest = max((bar.value for p in panels for group in p.groups for bar in group), default=GB)
     for axes in every:
         axes.set_xlim(0, _ROOM * longest / GB)
@@ -107,7 +108,7 @@ def draw(
 ) -> Figure:
     """In a group, bars in the legend's order."""
     figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * _common_places(panels).end, headline)
-    every = figure.subplots(1, len(panels), squeeze=False)[0]
+    every = style.grid(figure, len(panels), len(panels))
     draw_panels(every, names, panels)
     for axes in every:
         axes.set_xlabel(axis_label)

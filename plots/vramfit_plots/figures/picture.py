@@ -16,7 +16,10 @@ from matplotlib.figure import Figure
 from vramfit_plots import words
 from vramfit_plots.captions import signature
 from vramfit_plots.figures import style
+from vramfit_plots.figures.dark import follows_the_screen
 from vramfit_plots.inputs import Inputs
+
+NARROW = "narrow"  # the folder of pictures for phones
 
 
 @dataclass(frozen=True)
@@ -27,18 +30,20 @@ class Picture:
     note: str  # how to read it
     figure: Figure
     signature: str  # for a copy without its note
-    large: bool = False  # has more in it than half a page's width shows
+    narrow: Figure | None = None  # the same for a phone
+
+    @property
+    def width(self) -> int:
+        """Of a page's pixels, at the size that its fonts are meant for."""
+        return round(100 * self.figure.get_figwidth())
+
+    @property
+    def height(self) -> int:
+        return round(100 * self.figure.get_figheight())
 
     @cached_property
     def svg(self) -> str:
-        with style.styled():
-            style.sign(self.figure, self.signature)
-            svg = io.StringIO()
-            canvas = FigureCanvasSVG(self.figure)
-            canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
-        # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
-        self.figure.set_layout_engine("none")
-        return svg.getvalue()
+        return _svg(self.figure, self.signature)
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,6 +52,21 @@ class Picture:
             self.figure.set_dpi(style.PNG_DPI)
             canvas = FigureCanvasAgg(self.figure)
             canvas.print_png(folder / f"{self.key}.png", metadata={"Software": None})
+        if self.narrow:
+            path = folder / NARROW / f"{self.key}.svg"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(_svg(self.narrow, self.signature), encoding="utf-8")
+
+
+def _svg(figure: Figure, signature: str) -> str:
+    with style.styled():
+        style.sign(figure, signature)
+        svg = io.StringIO()
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
+    # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
+    figure.set_layout_engine("none")
+    return follows_the_screen(svg.getvalue())
 
 
 def drawn(
@@ -57,11 +77,10 @@ def drawn(
     said: Sequence[str],
     *,
     unit: str = "",
-    large: bool = False,
     **figures: Any,
 ) -> Picture:
     """Of the run. `said` are its figures in words, all in the unit; its note is that of words.json,
     with `figures` in it."""
     alt = "; ".join(said) + (f" {unit}" if unit else "")
     note = words.note(key, "picture", **figures)
-    return Picture(key, title, alt, note, figure, signature(inputs), large)
+    return Picture(key, title, alt, note, figure, signature(inputs))

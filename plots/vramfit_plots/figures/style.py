@@ -5,6 +5,7 @@ import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +19,16 @@ from matplotlib.patheffects import withStroke
 from vramfit_plots.sources import Source
 
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
+_NARROW = 3.9  # inches: a phone's width at the same dpi
+_LOWER = 0.75  # of a panel's height, where panels stand below each other
 _HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
 _HEADLINE = 11.5  # points
-_LETTERS_PER_INCH, _LINE_INCHES = 10.6, 0.2  # of headlines
+_LETTERS_PER_INCH, _LINE_INCHES = 10.1, 0.2  # of headlines
 PNG_DPI = 200  # twice that, for sharp screens and for print
 INK = "#222222"
 FAINT = "#707070"
 GRID = "#d9d9d9"
+RIGHT, WRONG = "#00704f", "#a83c00"  # of words: whether the article is met
 
 _RC = {
     "figure.dpi": 100,
@@ -77,6 +81,9 @@ PREDICTED = Look("#0072B2", "....")
 MEASURED = Look("#0072B2")
 TORCH = Look("#E69F00", "xxxx")
 TORCH_MEASURED = Look("#E69F00")
+LINE_OF = {"vramfit": MEASURED.color, "PyTorch": TORCH_MEASURED.color}
+WORDS_OF = {"vramfit": MEASURED.color, "PyTorch": "#8f6200"}  # as dark as words have to be
+ON_BAR_OF = {"vramfit": "white", "PyTorch": "#1a1a1a"}  # words that stand on the colour
 BY_SOURCE = {
     "article": ARTICLE,
     "predicted": PREDICTED,
@@ -97,13 +104,30 @@ BY_CATEGORY = {
 }
 
 
-_CURVES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7f7f7f", "#000000")
+_CURVES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7f7f7f", INK)
 _MARKERS = "os^DvpX<>"
 
 
 def curves(count: int) -> list[tuple[str, str]]:
     """A colour and a marker for each of so many curves."""
     return [(_CURVES[i % len(_CURVES)], _MARKERS[i % len(_MARKERS)]) for i in range(count)]
+
+
+_for_phones: ContextVar[bool] = ContextVar("for_phones", default=False)
+
+
+@contextmanager
+def for_phones() -> Iterator[None]:
+    """What is drawn meanwhile has its panels below each other, and its words at the same size."""
+    before = _for_phones.set(True)
+    try:
+        yield
+    finally:
+        _for_phones.reset(before)
+
+
+def is_narrow() -> bool:
+    return _for_phones.get()
 
 
 @contextmanager
@@ -124,6 +148,7 @@ def _balanced(text: str, width: int) -> list[str]:
 def new_figure(height: float, headline: str, width: float = WIDTH) -> Figure:
     """Not pyplot's: no global state, no window. With very many rows they are thinner. `headline`
     is what the picture shows, in a sentence."""
+    width = _NARROW if is_narrow() else width
     lines = _balanced(headline, int(_LETTERS_PER_INCH * width))
     height = min(height + _LINE_INCHES * len(lines), _HIGHEST)
     figure = Figure(figsize=(width, height))
@@ -142,7 +167,8 @@ def key(figure: Figure, looks: Sequence[tuple[str, Artist]], columns: int) -> No
         title=headline,
         title_fontproperties={"weight": "bold", "size": _HEADLINE},
         alignment="left",
-        ncols=columns,
+        ncols=min(columns, 2) if is_narrow() else columns,
+        fontsize=8.5 if is_narrow() else None,
         loc="outside upper left",
         borderaxespad=0,
     )
@@ -197,6 +223,11 @@ def apart(places: Sequence[float], least: float) -> list[float]:
 
 def grid(figure: Figure, count: int, columns: int, **how: Any) -> list[Axes]:
     """So many axes in rows of `columns`; what is over of the last row is not seen."""
+    if is_narrow() and columns > 1:
+        lines = -(-count // columns)
+        figure.set_figheight(figure.get_figheight() * _LOWER * count / lines)
+        columns = 1
+        how.pop("width_ratios", None)
     every = figure.subplots(-(-count // columns), columns, squeeze=False, **how)
     for axes in every.flat[count:]:
         axes.set_visible(False)

@@ -87,12 +87,6 @@ class Transition:
     def lost(self, flag: str) -> int:
         return sum(change.is_lost and change.counter == flag for change in self.changes)
 
-    @property
-    def in_words(self) -> str:
-        moved, common = len(self.moved()), len(self.common)
-        rows = "row" if common == 1 else "rows"
-        return f"{number(moved) if moved else 'none'} of {number(common)} {rows}"
-
 
 def _figures(history: History, run: int) -> pd.DataFrame:
     """Of every row; NaN is absent. What fails has no figures."""

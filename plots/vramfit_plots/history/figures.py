@@ -27,14 +27,9 @@ _LINES = {
 _EACH = Line("#999999", ".")
 _THIN = Line("#999999", ".", width=0.7)
 _MIDDLE = Line("#0072B2", "o")
-_BY_CARD = (
-    Line("#0072B2", "o"),
-    Line("#E69F00", "s", "--"),
-    Line("#009E73", "^", "-."),
-    Line("#CC79A7", "D", ":"),
-    Line("#56B4E9", "v"),
-    Line("#D55E00", "x", "--"),
-)
+# A card has a colour, what is beside it in a row's name (checkpointing) a stroke.
+_COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_STROKES = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 _SPEEDS = ("tokens_per_second", "prefill_tokens_per_second", "decode_tokens_per_second")
 
 
@@ -104,9 +99,22 @@ def _parted(row: str) -> tuple[str, str]:
     return start or row, card
 
 
+def _card_and_way(card: str) -> tuple[str, str]:
+    """ "rtx4090/checkpoint:full" is a card and how it is filled."""
+    name, _, way = card.partition("/")
+    return name, way
+
+
 def _batches(history: History, rows: list[str]) -> tuple[list[Panel], dict[str, Any]]:
     cards = dict.fromkeys(card for _, card in map(_parted, rows))
-    lines = {card: _BY_CARD[i % len(_BY_CARD)] for i, card in enumerate(cards)}
+    names, ways = (
+        list(dict.fromkeys(part)) for part in zip(*map(_card_and_way, cards), strict=True)
+    )
+    lines = {}
+    for card in cards:
+        name, way = _card_and_way(card)
+        stroke, marker = _STROKES[ways.index(way) % len(_STROKES)]
+        lines[card] = Line(_COLORS[names.index(name) % len(_COLORS)], marker, stroke)
     found: dict[str, list[tuple[pd.Series, Line]]] = {}
     for row in rows:
         start, card = _parted(row)

@@ -1,11 +1,13 @@
 """Pages, and what they are filled in with."""
 
-import base64
+from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
-from vramfit_plots.tables import html_table, markdown_fragment
+from vramfit_plots.tables import html_table
+
+FOLDER = Path(__file__).resolve().parent
 
 
 def environment() -> jinja2.Environment:
@@ -17,8 +19,4 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     found.filters["html_table"] = lambda table: Markup(html_table(table))
-    found.filters["markdown"] = markdown_fragment
-    found.filters["data_uri"] = lambda svg: (
-        "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    )
     return found

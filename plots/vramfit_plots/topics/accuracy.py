@@ -231,11 +231,12 @@ def picture(comparison: Accuracy) -> Picture:
     label = _label("vramfit", comparison.errors("peak allocated"), 2)
     _scatter(axes, comparison, own, **look, label=label)
     handles, labels = (every[::-1] for every in axes.get_legend_handles_labels())
-    # Below the line there is room: nobody predicts little of what takes much.
+    # Below the line there is room, but on a phone: nobody predicts little of what takes much.
+    where = {"loc": "upper left", "bbox_to_anchor": (0, -0.15)} if style.is_narrow() else {}
     axes.legend(
         handles,
         labels,
-        loc="lower right",
+        **({"loc": "lower right"} | where),
         fontsize=8,
         labelspacing=0.7,
         frameon=True,

@@ -19,7 +19,6 @@ _WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
 _TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
 _BELOW = 0.06  # what is said below a figure of it
 _NOTE_WIDTH = 66  # characters
-_RIGHT, _WRONG = "#00704f", "#a83c00"
 
 
 def _shown(cells: Sequence[Cell]) -> list[Source]:
@@ -56,7 +55,7 @@ def _found(answer: cliffs.Answer, source: Source) -> tuple[str, str]:
         return MISSING, style.FAINT
     text, tried = cell.text(best), answer.attempts.get(best.key)
     met = tried.plain and tried.met if tried else text == cell.text(ARTICLE)
-    return (text if best is source else f"{text}*"), _RIGHT if met else _WRONG
+    return (text if best is source else f"{text}*"), style.RIGHT if met else style.WRONG
 
 
 def _say_checkpointed(axes: Axes, answer: cliffs.Answer, source: Source, y: float) -> None:
@@ -64,7 +63,7 @@ def _say_checkpointed(axes: Axes, answer: cliffs.Answer, source: Source, y: floa
     best = answer.cell.best(source)
     tried = answer.attempts.get(best.key) if best else None
     if tried and not tried.plain:
-        color = _RIGHT if tried.met else _WRONG
+        color = style.RIGHT if tried.met else style.WRONG
         text = f"{tried.way}: {batch(tried.largest)}"
         axes.text(1, y + _BELOW, text, ha="right", va="center", size=7.5, color=color)
 

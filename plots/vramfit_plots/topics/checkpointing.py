@@ -194,7 +194,7 @@ def draw(inputs: Inputs) -> Picture:
     ]
     title = f"A forward pass with full checkpointing keeps {', '.join(found)}"
     figure = style.new_figure(_HEIGHT, title)
-    left, right = figure.subplots(1, 2, sharex=True)
+    left, right = style.grid(figure, 2, 2, sharex=True)
     panels = (
         (left, "Kept by the forward pass, % of none's", lambda pair: pair.kept),
         (right, "Peak of all steps, % of none's", lambda pair: pair.peak),

@@ -206,3 +206,15 @@ def curves(inputs: Inputs, cards: Sequence[Card], sources: Sequence[Source]) -> 
         )
         for strategy, points in found.items()
     }
+
+
+def printed(inputs: Inputs) -> Mapping[Strategy, list[Point]]:
+    """The article's largest batches, each on its card's line."""
+    found: dict[Strategy, list[Point]] = {}
+    for row in inputs.article.oom_cliff["rows"]:
+        card = inputs.cards[row["gpu"]]
+        for cell in row["cells"]:
+            if size := least_printed(cell["max_batch"]):
+                strategy = alike(strategy_of(inputs.run.parse(cell["row"])))
+                found.setdefault(strategy, []).append(Point(size, card.vram, False, card))
+    return found

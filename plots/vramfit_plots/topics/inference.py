@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vramfit_plots.article import BYTES_PER_WEIGHT
-from vramfit_plots.article_tables import by_source, deviations, own_table
+from vramfit_plots.article_tables import Own, by_source, deviations
 from vramfit_plots.cells import Cell, has_figures, remarks, sides
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
@@ -58,26 +58,35 @@ def _all_cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     return [*cells(inputs), (_FURTHER, _row(inputs, own, [None] * (len(own) + 1)))]
 
 
+def _about(inputs: Inputs) -> dict[str, Any]:
+    article = inputs.article.inference
+    model = article["model"]
+    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
+    return {"article": article, "published": true, "assumed": assumed, "further": _FURTHER}
+
+
+def own(inputs: Inputs) -> Own:
+    rows = [[precision, *row] for precision, row in _all_cells(inputs)]
+    columns = inputs.article.inference["columns"]
+    return Own("table1", columns, rows, _pattern(inputs), _about(inputs))
+
+
 def build(inputs: Inputs) -> list[Table]:
     article, pattern = inputs.article.inference, _pattern(inputs)
-    model, columns = article["model"], article["columns"]
-    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
-    about = {"article": article, "published": true, "assumed": assumed, "further": _FURTHER}
-    every = _all_cells(inputs)
+    model, columns, about = article["model"], article["columns"], _about(inputs)
     figures = [
         (f"{precision}\n{column}", precision, cell)
-        for precision, row in every
+        for precision, row in _all_cells(inputs)
         for column, cell in zip(columns[1:], row, strict=True)
     ]
     lines = [(head, cell) for head, _, cell in figures]
     causes = [
-        (head, cell, BYTES_PER_WEIGHT[precision] * assumed)
+        (head, cell, BYTES_PER_WEIGHT[precision] * about["assumed"])
         for head, precision, cell in figures
         if cell.has(ARTICLE)
     ]
-    rows = [[precision, *row] for precision, row in every]
     return [
-        own_table(inputs, "table1", columns, rows, pattern, **about),
+        own(inputs).table(inputs),
         by_source(inputs, "table1_sources", columns[0], lines, pattern, **about),
         deviations(inputs, "table1_deviations", "figure", model, causes, pattern=pattern, **about),
     ]

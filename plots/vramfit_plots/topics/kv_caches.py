@@ -107,7 +107,7 @@ def build(inputs: Inputs) -> list[Table]:
 
 
 _HEIGHT = 3.6
-_ROOM = 1.3  # right of bars and lines, for what is said there
+_ROOM = 1.5  # right of bars and lines, for what is said there
 _LOOKS = {  # of 8 bits both formats take the same
     PLAIN: (style.BY_CATEGORY["parameters"].color, "16 bits"),
     "int8": (style.BY_CATEGORY["kv_cache"].color, "8 bits"),
@@ -177,7 +177,7 @@ def draw(inputs: Inputs) -> Picture:
         f"{gigabytes(most.bytes)} unfilled"
     )
     figure = style.new_figure(_HEIGHT, title)
-    left, right = figure.subplots(1, 2)
+    left, right = style.grid(figure, 2, 2)
     _lines(left, found)
     _bars(right, unequal)
     said = [

@@ -191,7 +191,7 @@ def draw(inputs: Inputs) -> Picture:
     every = style.grid(figure, len(both), 1, sharex=True)
     for axes, found, look in zip(every, both, (style.TORCH_MEASURED, style.MEASURED), strict=False):
         _histogram(axes, found, look, right)
-    every[-1].set_xlabel("lost beyond the peak allocated, % of it (grey: the article's range)")
+    every[-1].set_xlabel("lost beyond the peak allocated, % (grey: article)", fontsize=9)
     said = [
         f"{found.name}: {found.below} below the article's range, {found.within} within, "
         f"{found.above} above"

@@ -183,7 +183,7 @@ def draw(inputs: Inputs) -> Picture:
     places, title = bars.places(map(len, cases)), _finding(every)
     timed = any(one.tokens_per_second for one in every)
     figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * places.end, title)
-    panels = figure.subplots(1, 1 + timed, sharey=True, squeeze=False)[0]
+    panels = style.grid(figure, 1 + timed, 1 + timed, sharey=True)
     draws = ((_memory, "Weights, and the peak above them", "GB"), (_speed, "Speed", "tokens/s"))
     for axes, (draw_one, heading, unit) in zip(panels, draws, strict=False):
         for y, one in bars.each(cases, places):

@@ -3,17 +3,18 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from vramfit_plots import words
 from vramfit_plots.article import shrinks
-from vramfit_plots.article_tables import by_source, own_table
+from vramfit_plots.article_tables import Own, by_source
 from vramfit_plots.captions import command
 from vramfit_plots.cells import Cell, remarks, sides
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source
+from vramfit_plots.sources import ARTICLE, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, in_words, number
 
@@ -22,37 +23,14 @@ PATTERN = "^Article/estimate_multi_gpu_memory/"
 _COUNTER = "step1_optimizer_after"
 CODE = style.Look("white", "", "#6e6e6e")
 _NAME_WIDTH = 10  # characters
-
-
-def _held(row: str) -> str:
-    """The model that a row is of."""
-    return row.split("/")[1]
-
-
-def _scaled_models(inputs: Inputs) -> list[str]:
-    """What stands in for the article's model."""
-    every = [entry for row in inputs.article.multi_gpu["rows"] for entry in row["cells"]]
-    return sorted({_held(entry["near"]["row"]) for entry in every if "near" in entry})
+_ALONE = "on one GPU, the other ranks being PyTorch's fake process group"
 
 
 def _cell(inputs: Inputs, entry: dict) -> Cell:
-    """What was measured of another model is scaled by the parameters."""
     cell = inputs.cell(entry["row"], _COUNTER, entry["memory"] * GB, entry=entry)
-    if "near" not in entry:
+    if entry["row"] not in inputs.reference.of_one_rank:
         return cell
-    near = inputs.models[_held(entry["near"]["row"])]
-    model = inputs.models[inputs.article.multi_gpu["model"]]
-    factor = model.parameters / near.parameters
-    scaled = {
-        source.key: value * factor
-        for source in COUNTED
-        if source.key in cell.notes and (value := cell.figure(source)) is not None
-    }
-    notes = {
-        key: f"{note}, times {number(factor, 2)} for the parameters of {model.name}"
-        for key, note in cell.notes.items()
-    }
-    return replace(cell, figures={**cell.figures, **scaled}, notes=notes)
+    return replace(cell, notes={**cell.notes, TORCH_MEASURED.key: _ALONE})
 
 
 def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
@@ -88,7 +66,7 @@ def _against_the_code(inputs: Inputs) -> Table:
                 entry["gpus"] if shrinks(row) else 1,
                 entry["memory"] * GB,
                 by_the_code(inputs, strategy, entry["gpus"]),
-                cell.figure(TORCH_MEASURED),
+                cell.figure(TORCH_MEASURED) or cell.figure(TORCH),
             )
             for row, (strategy, own) in rows
             for entry, cell in zip(row["cells"], own, strict=True)
@@ -107,30 +85,37 @@ def _against_the_code(inputs: Inputs) -> Table:
         Column("strategy", lambda item: item[0]),
         figure("article's table", 2, assumed),
         figure("article's code", 3, assumed),
-        figure(TORCH_MEASURED.heading, 4, true),
+        figure(TORCH.side, 4, true),
     )
     return listing("table4_code", columns, items, command(inputs, PATTERN))
 
 
-def build(inputs: Inputs) -> list[Table]:
-    article, columns = inputs.article.multi_gpu, inputs.article.multi_gpu["columns"]
+def _about(inputs: Inputs) -> dict[str, Any]:
     assumed, true = _parameters(inputs)
-    about = {"article": article, "published": true, "assumed": assumed}
-    by_strategy = cells(inputs)
-    gpus = [cell["gpus"] for cell in article["rows"][0]["cells"]]
+    return {"article": inputs.article.multi_gpu, "published": true, "assumed": assumed}
+
+
+def own(inputs: Inputs) -> Own:
+    article = inputs.article.multi_gpu
     rows = [
         [strategy, *own, row["communication"], row["scaling"]]
-        for row, (strategy, own) in zip(article["rows"], by_strategy, strict=True)
+        for row, (strategy, own) in zip(article["rows"], cells(inputs), strict=True)
     ]
+    texts = frozenset({len(article["columns"]) - 2, len(article["columns"]) - 1})
+    return Own("table4", article["columns"], rows, PATTERN, _about(inputs), texts)
+
+
+def build(inputs: Inputs) -> list[Table]:
+    article = inputs.article.multi_gpu
+    gpus = [cell["gpus"] for cell in article["rows"][0]["cells"]]
     lines = [
         (f"{strategy}\n{of} GPUs", cell)
-        for strategy, own in by_strategy
+        for strategy, own in cells(inputs)
         for of, cell in zip(gpus, own, strict=True)
     ]
-    texts = frozenset({len(columns) - 2, len(columns) - 1})
     return [
-        own_table(inputs, "table4", columns, rows, PATTERN, text_columns=texts, **about),
-        by_source(inputs, "table4_sources", columns[0], lines, PATTERN),
+        own(inputs).table(inputs),
+        by_source(inputs, "table4_sources", article["columns"][0], lines, PATTERN),
         _against_the_code(inputs),
     ]
 
@@ -178,13 +163,9 @@ def _finding(inputs: Inputs, shown: Sequence[Source]) -> str:
     )
 
 
-def _signature(inputs: Inputs, every: Sequence[Cell], shown: Sequence[Source]) -> str:
+def _signature(shown: Sequence[Source]) -> str:
     """Its figures are of sources that may have nothing to do with the run."""
-    whose = in_words([ARTICLE.heading, *(source.heading for source in shown)])
-    scales = any(cell.has(one) and one.key in cell.notes for cell in every for one in shown)
-    models = in_words(_scaled_models(inputs)) if scales else ""
-    scaled = f"; {models} scaled to {inputs.article.multi_gpu['model']} by the parameters"
-    return whose + scaled if models else whose
+    return in_words([ARTICLE.heading, *(source.heading for source in shown)])
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -209,4 +190,4 @@ def draw(inputs: Inputs) -> Picture:
     figure = bars.draw(title, names(inputs), panels, legend, "memory of each GPU, GB")
     alt = f"Table, code, then measured. {'; '.join(said)} GB"
     note = words.note("table4", "picture", remarks=remarks(every, shown))
-    return Picture("multi_gpu", title, alt, note, figure, _signature(inputs, every, shown))
+    return Picture("multi_gpu", title, alt, note, figure, _signature(shown))

@@ -20,6 +20,7 @@ _TB = 1e-12
 BOUND = style.Look("#0072B2")
 LOST = style.Look("#E69F00", "////")
 _SHOWN = 8  # ops of a step
+_LEFT = -0.65  # of a phone's axes: where its names begin
 _ROOM, _ROOM_FIRST = 1.25, 1.6  # for the figures at the bars' ends; the first says what they are
 _BAR_INCHES, _TITLE_INCHES, _AROUND_INCHES = 0.2, 0.45, 0.9
 
@@ -161,19 +162,23 @@ def _draw_step(axes: Axes, step: Step) -> None:
         kept, lost = min(op.bound, op.seconds), max(0.0, op.lost)
         style.stack(axes, y, [(scale * kept, BOUND), (scale * lost, LOST)], 0.75)
         lost_text, of_bound = _ms(op.lost), share(op.of_bound, 0)
-        text = f"{lost_text}, {of_bound}" if y else f"{lost_text} lost, {of_bound} of the bound"
+        short = y or style.is_narrow()
+        text = f"{lost_text}, {of_bound}" if short else f"{lost_text} lost, {of_bound} of the bound"
         style.say(axes, text, (scale * op.seconds, y), (4, 0), va="center")
     last = len(shown)
     lost, taken = (sum(getattr(op, key) for op in others) for key in ("lost", "seconds"))
     text = f"{_ms(lost)} lost of {_ms(taken)}"
     style.say(axes, text, (0, last), (4, 0), va="center", faint=True)
     text = f"the step: {_ms(step.whole.seconds)}, {share(step.whole.of_bound)} of the bound"
-    across = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
-    style.say(axes, text, (1, last), (0, 0), strong=True, **across)
+    if style.is_narrow():
+        axes.set_title(f"{step.title}\n{text}", fontsize=8.5, x=_LEFT)
+    else:
+        axes.set_title(step.title, fontsize=10)
+        across = {"xycoords": axes.get_yaxis_transform(), "ha": "right", "va": "center"}
+        style.say(axes, text, (1, last), (0, 0), strong=True, **across)
     labels = [*(op.label for op in shown), f"{len(others)} others"]
-    axes.set_yticks(range(last + 1), labels, fontsize=8)
+    axes.set_yticks(range(last + 1), labels, fontsize=7 if style.is_narrow() else 8)
     axes.set_ylim(last + 0.6, -0.6)
-    axes.set_title(step.title, fontsize=10)
     style.bare(axes)
 
 
@@ -202,7 +207,7 @@ def draw(inputs: Inputs) -> Picture:
         for i, op in enumerate(step.shown)
     ]
     panels[-1].set_xlim(0, 100 * max(ends))
-    panels[-1].set_xlabel("share of the time that the step's ops take, %")
+    panels[-1].set_xlabel("share of the ops' time, %")
     style.key(figure, [("bound", BOUND.patch()), ("lost", LOST.patch())], 2)
     said = [
         f"{step.title}: " + ", ".join(f"{op.label} loses {_ms(op.lost)}" for op in step.shown)

@@ -105,7 +105,7 @@ def draw(inputs: Inputs) -> Picture:
         f"small trained model's loss by {number(last.above, 3, signed=True)} nats"
     )
     figure = style.new_figure(_HEIGHT, title)
-    left, right = figure.subplots(1, 2)
+    left, right = style.grid(figure, 2, 2)
     _panel(left, "Random weights' logits off by, %", costs)
     errors = [cost.percents for cost in costs]
     left.set_yscale("log")

@@ -205,7 +205,8 @@ def _panel(axes: Axes, title: str, groups: _Groups, height: float) -> None:
     for y, one in bars.each(groups.values(), places):
         axes.barh(y, one.ratio, _THICKNESS, **style.BY_SOURCE[one.source.key].bar())
         text = f"{number(one.ratio, 2)}  {number(one.tokens_per_second)}/s"
-        style.say(axes, text, (0, y), (4, 0), va="center", size=8, color="white", strong=True)
+        color = style.ON_BAR_OF[one.source.side]
+        style.say(axes, text, (0, y), (4, 0), va="center", size=8, color=color, strong=True)
     for strategy, own in groups.items():
         micro = own[0].spread.micro_batches
         name = NAMES[strategy].replace(" / ", " /\n")

@@ -156,7 +156,8 @@ def _cards(axes: Axes, inputs: Inputs, end: float) -> None:
         if vram < end:
             axes.axvline(vram, color=style.INK, linewidth=0.9, linestyle="--", zorder=0.5)
             size = inputs.cards[name].vram / 2**30
-            label = f"{size:.0f}" + (" GiB" if name == _CARDS[0] else "")
+            unit = " GiB" if name == _CARDS[0] and not style.is_narrow() else ""
+            label = f"{size:.0f}{unit}"
             where = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
             style.say(axes, label, (vram, 1), (0, 2), size=7.5, faint=True, **where)
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.article_tables import by_source, deviations, own_table
+from vramfit_plots.article_tables import Own, by_source, deviations
 from vramfit_plots.cells import Cell, has_figures, remarks, sides
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
@@ -82,22 +83,34 @@ def _steps(inputs: Inputs, pattern: str) -> Table:
     return by_source(inputs, "table2_steps", "stage", known, pattern)
 
 
+def _about(inputs: Inputs) -> dict[str, Any]:
+    article = inputs.article.waterfall
+    model = article["model"]
+    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
+    return {"article": article, "published": true, "assumed": assumed}
+
+
+def own(inputs: Inputs) -> Own:
+    article, after, about = inputs.article.waterfall, stage_cells(inputs), _about(inputs)
+    changes = [
+        _change(before, cell, entry["component"], about["published"])
+        for before, cell, entry in zip([None, *after], after, article["rows"], strict=False)
+    ]
+    labels = [entry["label"] for entry in article["rows"]]
+    rows = [list(row) for row in zip(labels, after, changes, strict=True)]
+    pattern = f"^{inputs.article.table_2_row}$"
+    return Own("table2", article["columns"], rows, pattern, about, frozenset({2}))
+
+
 def build(inputs: Inputs) -> list[Table]:
     article, row = inputs.article.waterfall, inputs.article.table_2_row
     model, columns, pattern = article["model"], article["columns"], f"^{row}$"
-    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
     labels, after = [entry["label"] for entry in article["rows"]], stage_cells(inputs)
-    changes = [
-        _change(before, cell, entry["component"], true)
-        for before, cell, entry in zip([None, *after], after, article["rows"], strict=False)
-    ]
-    about = {"article": article, "published": true, "assumed": assumed}
-    where = inputs.peak_stage(row)
+    about, where = _about(inputs), inputs.peak_stage(row)
     lines = [*zip(labels, after, strict=True), (PEAK, _peak_cell(inputs))]
-    rows = [list(row) for row in zip(labels, after, changes, strict=True)]
     causes = list(zip(labels, after, _proportional(inputs), strict=True))
     return [
-        own_table(inputs, "table2", columns, rows, pattern, text_columns=frozenset({2}), **about),
+        own(inputs).table(inputs),
         by_source(inputs, "table2_sources", columns[0], lines, pattern, where=where),
         _steps(inputs, pattern),
         deviations(inputs, "table2_deviations", "after", model, causes, pattern=pattern, **about),
@@ -159,7 +172,7 @@ def draw(inputs: Inputs) -> Picture:
     labels = [entry["label"] for entry in inputs.article.waterfall["rows"]]
     title = _finding(after, labels)
     figure = style.new_figure(4.2, title)
-    left, right = figure.subplots(1, 2, width_ratios=[1.7, 1.25])
+    left, right = style.grid(figure, 2, 2, width_ratios=[1.7, 1.25])
     panel = bars.Panel("Step 1, after each stage", groups(after, sources))
     bars.draw_panels([left], [label.replace(" ", "\n", 1) for label in labels], [panel])
     left.set_xlabel("memory allocated, GB")

@@ -146,8 +146,8 @@ def draw(inputs: Inputs) -> Picture:
         for waterfall in own:
             _bars(axes, waterfall, stages)
         states, host = round(own[0].states_per_parameter, 1), own[0].host
-        taken = f", {gb(host)} GB of the host's" if host else ""
-        axes.set_title(f"{own[0].optimizer}, {states:g} B/param{taken}", fontsize=9)
+        taken = f"{gb(host)} GB on host" if host else f"{states:g} B/param"
+        axes.set_title(f"{own[0].optimizer}, {taken}", fontsize=9)
         style.level_grid(axes)
     panels[0].set_ylim(0, _ROOM * max(one.allocated for one in found.every) / GB)
     for axes in figure.axes[-_COLUMNS:]:

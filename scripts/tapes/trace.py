@@ -157,6 +157,8 @@ class Tracer:
         self._name_dtype(func, given, result)
         results = result if isinstance(result, (list, tuple)) else [result]
         event = Op(str(func).removeprefix("aten."), given, [])
+        if event.name == "lift_fresh.default":  # what it is given
+            return result
         if event.name.startswith("to.") and isinstance(given[0], Host):  # from the host's memory
             event = Op("fresh", [list(given[0].sizes), result.dtype], [])
         self.trace.events.append(event)
@@ -312,17 +314,23 @@ def _tensors_in(values):
     return found
 
 
+_PLACES = ("layout", "device", "pin_memory")
+
+
 def _by_schema(func, args, kwargs):
-    """Arguments in the order of the op's schema, without defaults at the end."""
+    """Arguments in the order of the op's schema, without what says nothing at the end: defaults,
+    and where the memory is."""
     names = func._schema.arguments
     values = [
         args[place] if place < len(args) else kwargs.get(each.name, each.default_value)
         for place, each in enumerate(names)
     ]
     given = {names[place].name for place in range(len(args))} | kwargs.keys()
-    while values and (
-        names[len(values) - 1].name not in given or _same(values[-1], names[len(values) - 1])
-    ):
+    while values:
+        last = names[len(values) - 1]
+        says_nothing = last.name in _PLACES or last.name not in given or _same(values[-1], last)
+        if not says_nothing:
+            break
         values.pop()
     return values
 

@@ -284,7 +284,7 @@ void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t 
   // caches' bytes on their way: then they wait until those blocks have gone.
   d.early = 2 * blocks * d.splits <= std::int64_t{each} * multiprocessors;
   start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared,
-        d.early},
+         d.early},
         decode<T, Stored, N, kPacks, kHeads>, d);
   if (d.splits == 1) return;
   start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream,

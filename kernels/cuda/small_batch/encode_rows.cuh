@@ -20,7 +20,8 @@ __global__ void __launch_bounds__(kEncodingThreads)
   start_next_kernel();
   const bool has_norm = r.norm_weight != nullptr;
   const bool has_bias = r.norm_bias != nullptr;
-  // Calls `body` with a place of what the thread holds and where that is from; beyond the row x is 0.
+  // Calls `body` with a place of what the thread holds and where that is from; beyond the row x is
+  // 0.
   const auto each = [&](const auto& body) {
 #pragma unroll
     for (int held = 0; held < kHeld; ++held) {

@@ -19,9 +19,8 @@ struct InputRows {
   float eps;
   int rows;  ///< kColumns at most
   int in;
-  int slots;   ///< of 16 bytes, of a row in shared memory
-  int stride;  ///< bytes from row to row there
-  bool packed;
+  int slots;                    ///< of 16 bytes, of a row in shared memory
+  int stride;                   ///< bytes from row to row there
   bool copied;                  ///< as they are: x's, or what follows
   const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
   const float* scales;          ///< of those
@@ -31,7 +30,7 @@ struct InputRows {
 /// Slots of a row in each stage.
 template <typename Stages>
 inline constexpr int kStageSlots =
-    Stages::kElements * static_cast<int>(sizeof(typename Stages::Input)) / 16;
+    Stages::kElements* static_cast<int>(sizeof(typename Stages::Input)) / 16;
 
 /// The first of the elements that a row has in a slot.
 template <typename Stages>
@@ -67,8 +66,9 @@ __device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* t
     const int at = first_slot + slot;
     const int first = first_element<Stages>(at);
     const bool there = at < r.all_slots && (r.encoded != nullptr || first < r.in);
-    const std::uint8_t* from =
-        r.encoded != nullptr ? r.encoded + 16 * at : reinterpret_cast<const std::uint8_t*>(r.x + first);
+    const std::uint8_t* from = r.encoded != nullptr
+                                   ? r.encoded + 16 * at
+                                   : reinterpret_cast<const std::uint8_t*>(r.x + first);
     const std::int64_t pitch =
         r.encoded != nullptr ? 16 * r.all_slots : r.in * static_cast<int>(sizeof(T));
     uint4 words[kColumns] = {};
@@ -90,8 +90,7 @@ __device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* t
 /// code that no kernel before has run comes from memory.
 class Divisor {
  public:
-  __device__ explicit Divisor(float divisor)
-      : divisor_(divisor), inverse_(1.0F / divisor) {}
+  __device__ explicit Divisor(float divisor) : divisor_(divisor), inverse_(1.0F / divisor) {}
   __device__ float divide(float x) const {
     const float near = x * inverse_;
     return fmaf(fmaf(-near, divisor_, x), inverse_, near);
@@ -118,16 +117,19 @@ __device__ float over_row(float value, int warps, float* shared, const Combine& 
   return value;
 }
 
-/// Elements of a row from `first` on, zeros beyond it.
-template <int kCount, typename T>
-__device__ Floats<kCount> elements(const T* row, int first, int in, bool packed) {
-  if (packed && first + kCount <= in) return load_floats<T, kCount>(row + first);
-  Floats<kCount> result;
+/// Elements of a row from `first` on, zeros beyond it. kPacked: all or none are the row's.
+template <int kCount, bool kPacked, typename T>
+__device__ Floats<kCount> elements(const T* row, int first, int in) {
+  if constexpr (kPacked) {
+    return first < in ? load_floats<T, kCount>(row + first) : Floats<kCount>{};
+  } else {
+    Floats<kCount> result;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    result[i] = first + i < in ? to_float(row[first + i]) : 0.0F;
+    for (int i = 0; i < kCount; ++i) {
+      result[i] = first + i < in ? to_float(row[first + i]) : 0.0F;
+    }
+    return result;
   }
-  return result;
 }
 
 /// 16 bytes of what is multiplied.
@@ -168,12 +170,12 @@ __device__ void prefetch_norm(const InputRows<T>& r) {
 }
 
 /// Elements from `first` on as NormForward rounds them.
-template <int kCount, typename T>
+template <bool kPacked, int kCount, typename T>
 __device__ Floats<kCount> normalized_elements(const InputRows<T>& r, Floats<kCount> y, int first,
                                               float mean, float rstd) {
-  const Floats<kCount> weight = elements<kCount>(r.norm_weight, first, r.in, r.packed);
+  const Floats<kCount> weight = elements<kCount, kPacked>(r.norm_weight, first, r.in);
   Floats<kCount> bias{};
-  if (r.norm_bias != nullptr) bias = elements<kCount>(r.norm_bias, first, r.in, r.packed);
+  if (r.norm_bias != nullptr) bias = elements<kCount, kPacked>(r.norm_bias, first, r.in);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     y[i] = to_float(from_float<T>((y[i] - mean) * rstd * weight[i] + bias[i]));
@@ -182,7 +184,7 @@ __device__ Floats<kCount> normalized_elements(const InputRows<T>& r, Floats<kCou
 }
 
 /// A block's rows: warps share a row where there are fewer rows than warps.
-template <typename Stages, typename T>
+template <typename Stages, bool kPacked, typename T>
 class RowBringer {
  public:
   using Input = typename Stages::Input;
@@ -218,14 +220,14 @@ class RowBringer {
     if constexpr (kKeeps) {
       each_slot([&](int slot, int first) {
         store_floats<T, kCount>(reinterpret_cast<T*>(to_ + slot * 16),
-                                elements<kCount>(from_, first, r_.in, r_.packed));
+                                elements<kCount, kPacked>(from_, first, r_.in));
       });
     }
   }
   __device__ Floats<kCount> x(int slot, int first) const {
     if constexpr (kKeeps)
       return load_floats<T, kCount>(reinterpret_cast<const T*>(to_ + slot * 16));
-    return elements<kCount>(from_, first, r_.in, r_.packed);
+    return elements<kCount, kPacked>(from_, first, r_.in);
   }
 
   __device__ void normalise_as(float mean, float rstd) {
@@ -235,7 +237,7 @@ class RowBringer {
   /// As NormForward rounds it; x where there is no norm.
   __device__ Floats<kCount> normalized(int slot, int first) const {
     const Floats<kCount> y = x(slot, first);
-    return r_.norm_weight == nullptr ? y : normalized_elements(r_, y, first, mean_, rstd_);
+    return r_.norm_weight == nullptr ? y : normalized_elements<kPacked>(r_, y, first, mean_, rstd_);
   }
 
   __device__ void put(int slot, const Floats<kCount>& values) const {
@@ -256,9 +258,9 @@ class RowBringer {
 
 /// Fills `to`, (rows, stride), and each row's scale where rows are quantised, to `Codes`; void:
 /// they are not. Ends with a barrier, so that all threads may read both.
-template <typename Stages, typename Codes, typename T>
+template <typename Stages, typename Codes, bool kPacked, typename T>
 __device__ void bring_rows(const InputRows<T>& r, std::uint8_t* to, float* scales) {
-  using Bringer = RowBringer<Stages, T>;
+  using Bringer = RowBringer<Stages, kPacked, T>;
   constexpr int kCount = Bringer::kCount;
   __shared__ float shared[3][Stages::kWarps];
   Bringer row(r, to);

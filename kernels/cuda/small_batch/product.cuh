@@ -17,12 +17,12 @@ struct SmallBatch {
   T* act;      ///< null: none
   bool gated;  ///< act = silu(the first half of y) · the second; otherwise gelu(y)
   int out;
-  int row_bytes;    ///< of the weight
+  int row_bytes;  ///< of the weight
   int stages;     ///< of a row
   int tiles;
   int ranks;        ///< blocks of a cluster, each of which has a part of a tile's stages
   int rank_stages;  ///< that part; the last one's may be less
-  bool packed;      ///< rows of the weight are whole, aligned 16 bytes
+  bool packed;      ///< rows of the weight and of x are whole, aligned 16 bytes
 };
 
 /// What of the product a block does.

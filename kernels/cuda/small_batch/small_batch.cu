@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   if (f.input.copied) {
     copy_rows<Stages>(f.input, share.first_stage * kStageSlots<Stages>, rows, x_scales);
   } else {
-    bring_rows<Stages, Codes>(f.input, rows, x_scales);
+    bring_rows<Stages, Codes, kPacked>(f.input, rows, x_scales);
   }
 
   const Place at;
@@ -165,7 +165,7 @@ template <typename Stages, typename T>
 int ranks_of(const SmallBatch<T>& f, int row_bytes, int rows, int room) {
   static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
   const bool fits = std::min(rows, kColumns) * row_bytes + kRingBytes<Stages, Half<Stages>> <= room;
-  return clusters && f.packed && f.input.copied && !fits ? 2 : 1;
+  return clusters && f.input.copied && !fits ? 2 : 1;
 }
 
 /// As many rows at a time as shared memory has room for.
@@ -179,14 +179,12 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic - Stages::kTableBytes;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
   f.input.all_slots = f.stages * kStageSlots<Stages>;
-  const bool whole = f.packed && f.input.packed;
   if constexpr (std::is_void_v<Codes>) {
     f.input.copied =
-        whole && f.input.norm_weight == nullptr && std::is_same_v<T, typename Stages::Input>;
+        f.packed && f.input.norm_weight == nullptr && std::is_same_v<T, typename Stages::Input>;
   } else {
-    // Of few rows the blocks do it as fast themselves.
-    f.input.copied = whole && rows > kNormedRows &&
-                     f.input.all_slots <= kMostHeld * kEncodingThreads;
+    // One row the blocks do as fast themselves.
+    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostHeld * kEncodingThreads;
     if (f.input.copied) encode<Stages, Codes>(f, rows, workspace, stream);
   }
   f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
@@ -265,13 +263,13 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
   f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
   f.input.eps = norm == nullptr ? 0 : norm->eps;
   f.input.in = static_cast<int>(in);
-  f.input.packed = is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
   f.weight_scales = elements_of<const float>(op.quantized.weight_scales);
   f.bias = elements_of<const T>(op.bias);
   f.y = y.as<T>();
   f.out = static_cast<int>(op.weight.stored()[0]);
   f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
-  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()});
+  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
+             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
   return f;
 }
 

@@ -275,6 +275,12 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
 
 }  // namespace
 
+bool beats_gemm(const Tensor& x, Arch arch) {
+  constexpr std::uint64_t kMostBytes = 80 << 10;
+  return arch.sm >= 90 && is_16_bit(x.format()) && x.shape()[0] <= kColumns &&
+         x.bytes() <= kMostBytes;
+}
+
 void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);

@@ -12,10 +12,11 @@ namespace vramfit {
 template <typename Element>
 class LinearRows {
  public:
-  LinearRows(const Tensor& x, const InputNorm* norm, std::int64_t rows, std::int64_t in)
+  LinearRows(const Tensor& x, const InputNorm* norm, std::int64_t rows, std::int64_t in,
+             bool quantizes = false)
       : rows_(input<Element>(x, rows, in)) {
     if (norm == nullptr) return;
-    require(rows <= kNormedRows, "linear: many rows are normalised before");
+    require(rows <= normed_rows(quantizes), "linear: many rows are normalised before");
     const Element* weight = input<Element>(norm->weight, in);
     const Element* bias = input<Element>(norm->bias, in);
     for (std::int64_t n = 0; n < rows; ++n) {

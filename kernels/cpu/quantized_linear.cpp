@@ -82,7 +82,7 @@ void linear(const LinearForward& op) {
       multiply<Element>(op, input<decltype(code)>(op.x, rows, in), scales);
     });
   }
-  const LinearRows<Element> x(op.x, op.norm, rows, in);
+  const LinearRows<Element> x(op.x, op.norm, rows, in, op.quantized.quantizes_x);
   if (!op.quantized.quantizes_x) return multiply<Element>(op, x, nullptr);
   with_code(op.weight.format().element(),
             [&](auto code) { quantize_and_multiply<decltype(code)>(op, x); });

@@ -7,7 +7,7 @@
 
 namespace vramfit {
 
-/// What is done to the rows of a linear before they are multiplied, where they are kNormedRows at
+/// What is done to the rows of a linear before they are multiplied, where they are normed_rows at
 /// most: NormForward's, rounded to x's format.
 struct InputNorm {
   NormKind kind;

@@ -71,8 +71,11 @@ std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format
 inline constexpr std::int64_t kFusedRows = 16;
 
 /// At most so many rows are normalised by the linear that multiplies them, each of whose blocks
-/// does it again.
+/// does it again; kFusedRows where it quantises them as well, which is done once.
 inline constexpr std::int64_t kNormedRows = 4;
+constexpr std::int64_t normed_rows(bool quantizes_x) {
+  return quantizes_x ? kFusedRows : kNormedRows;
+}
 
 /// Rows of a quantised weight that are dequantised at a time, where more than kFusedRows multiply
 /// it: of 128 MiB at most, in whole tiles of a GEMM.

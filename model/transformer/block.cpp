@@ -19,7 +19,7 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
   Tensor qkv;
   {
     const bool keeps_statistics = saved != nullptr && !ends_at(model, qkv_of(layer));
-    const NormedInput normed(model, norm1_of(layer), {"norm1", layer}, x,
+    const NormedInput normed(model, norm1_of(layer), qkv_of(layer), {"norm1", layer}, x,
                              keeps_statistics ? &saved->norm1 : nullptr);
     qkv = project(model, qkv_of(layer), {"qkv", layer}, normed.rows(), nullptr, normed.norm());
   }
@@ -58,7 +58,7 @@ Activated activate(Model& model, int layer, const Tensor& middle, SavedActivatio
   const std::int64_t tokens = middle.shape()[0];
   Activated result;
   {
-    const NormedInput normed(model, norm2_of(layer), {"norm2", layer}, middle,
+    const NormedInput normed(model, norm2_of(layer), up_of(layer), {"norm2", layer}, middle,
                              saved ? &saved->norm2 : nullptr);
     if (model.adapters.beside(Role::UpWeight) == nullptr) {
       result.pre = context.activation({"pre", layer}, {tokens, config.up_width()});

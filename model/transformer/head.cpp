@@ -34,8 +34,9 @@ Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq,
   Tensor last = context.activation("last_token", {batch, model.config.hidden});
   context.device.run(LastToken{x, seq, counts, last});
   x.release();
-  const NormedInput normed(model, final_norm(), "final_norm", last, nullptr);
-  return project(model, head_of(model.weights), "logits", normed.rows(), nullptr, normed.norm());
+  const Projection head = head_of(model.weights);
+  const NormedInput normed(model, final_norm(), head, "final_norm", last, nullptr);
+  return project(model, head, "logits", normed.rows(), nullptr, normed.norm());
 }
 
 }  // namespace vramfit

@@ -20,10 +20,11 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
   return y;
 }
 
-NormedInput::NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
-                         NormStatistics* keep)
+NormedInput::NormedInput(Model& model, const Norm& norm, const Projection& linear, const Name& name,
+                         const Tensor& x, NormStatistics* keep)
     : x_(x) {
-  const bool by_linear = keep == nullptr && model.adapters.none() && x.shape()[0] <= kNormedRows;
+  const bool by_linear = keep == nullptr && model.adapters.none() &&
+                         x.shape()[0] <= normed_rows(quantizes_input(model, linear));
   if (!by_linear) {
     normed_ = normalize(model, norm, name, x, keep);
   } else {

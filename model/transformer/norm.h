@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "model/transformer/model.h"
+#include "model/transformer/projection.h"
 
 namespace vramfit {
 
@@ -31,9 +31,9 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
 /// backward nor adapters come back for.
 class NormedInput {
  public:
-  /// x, (N, h), must outlive it. `keep` as in normalize.
-  NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
-              NormStatistics* keep);
+  /// x, (N, h), must outlive it; `linear` reads it. `keep` as in normalize.
+  NormedInput(Model& model, const Norm& norm, const Projection& linear, const Name& name,
+              const Tensor& x, NormStatistics* keep);
 
   const Tensor& rows() const { return normed_ ? normed_ : x_; }
   /// What is still to be done to them; null: nothing.

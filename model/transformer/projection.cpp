@@ -4,6 +4,11 @@
 
 namespace vramfit {
 
+bool quantizes_input(const Model& model, const Projection& p) {
+  const Format format = model.weights.value(p.weight, p.layer).format();
+  return is_quantized(format) && format == model.context.precisions.linear_inputs;
+}
+
 QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& x)
     : x_(x), weight_scales_(model.weights.scales(p.weight, p.layer)) {
   OpContext& context = model.context;
@@ -11,7 +16,7 @@ QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& 
   const Format format = weight.format();
   if (!is_quantized(format)) return;
   const std::int64_t tokens = x.shape()[0];
-  const bool quantizes = format == context.precisions.linear_inputs;
+  const bool quantizes = quantizes_input(model, p);
   if (tokens <= kFusedRows) {
     by_linear_ = quantizes;
   } else if (quantizes) {

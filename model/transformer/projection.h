@@ -18,6 +18,9 @@ constexpr Projection up_of(int layer) { return {Role::UpWeight, Role::UpBias, la
 constexpr Projection down_of(int layer) { return {Role::DownWeight, Role::DownBias, layer}; }
 inline Projection head_of(const Weights& weights) { return {weights.head_role(), Role::HeadBias}; }
 
+/// Whether what it multiplies is quantised as its weight is.
+bool quantizes_input(const Model& model, const Projection& p);
+
 /// What a quantised linear has beside its input and weight. Holds nothing for a plain one.
 class QuantizedInput {
  public:

@@ -22,10 +22,6 @@ constexpr int kWarps = kThreads / kWarp;
 /// The fewest positions that are worth a split of their own.
 constexpr std::int64_t kFewestPositions = 64;
 
-/// Blocks that keep the memory of a large GPU busy, and leave room beside them for the first blocks
-/// of the linear that comes next.
-constexpr std::int64_t kWantedBlocks = 132 * 4;
-
 /// T: of activations, Stored: of the cache's elements.
 template <typename T, typename Stored>
 struct Decode {
@@ -48,6 +44,9 @@ struct Decode {
   int head_dim = 0;
   int vector_lanes = 0;  ///< that stand along one position's vector; a power of two
   float scale = 0;       ///< of scores, times log2(e): exponentials are powers of two here
+  /// Short caches leave bandwidth to the linear that comes next. Long ones do not: it begins once
+  /// they are read.
+  bool early = false;
 };
 
 /// What each warp hands to the block for one head.
@@ -63,7 +62,8 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
   __shared__ WarpStates states[kHeads];
   auto* outputs = dynamic_shared<float>();  // (kWarps, kHeads, d)
-  take_turn();
+  if (d.early) start_next_kernel();
+  wait_for_previous_kernels();
 
   const int split = static_cast<int>(blockIdx.x) % d.splits;
   const int part = static_cast<int>(blockIdx.x) / d.splits % d.group_blocks;
@@ -147,6 +147,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
     }
   }
 
+  if (!d.early) start_next_kernel();
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     if (h >= heads) continue;
@@ -253,13 +254,14 @@ Decode<T, Stored> arguments(const AttentionDecode& op) {
   return d;
 }
 
-/// As many splits as fill the GPU where the cache is full; how long it is only the device knows.
+/// As many splits as there is room for at once where the cache is full: a second round would be
+/// shorter than the first. How long the cache is only the device knows. `room`: of blocks.
 template <typename T, typename Stored>
-void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks,
+void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks, std::int64_t room,
            std::int64_t rows) {
   const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
-  const std::int64_t wanted = (kWantedBlocks + blocks - 1) / blocks;
-  d.splits = static_cast<int>(std::min({kDecodeSplits, worth, wanted}));
+  const std::int64_t at_once = std::max<std::int64_t>(room / blocks, 1);
+  d.splits = static_cast<int>(std::min({kDecodeSplits, worth, at_once}));
   if (d.splits == 1) return;
   d.partial_sums = op.workspace.as<float2>();
   d.partial = op.workspace.as<float>() + 2 * rows * d.splits;
@@ -271,10 +273,18 @@ void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t 
   d.vector_lanes = std::min(kWarp, power_of_two_from(ceil_divide(d.head_dim, N * kPacks)));
   d.group_blocks = ceil_divide(d.group_heads, kHeads);
   const std::int64_t blocks = op.shape.batch * op.shape.kv_heads * d.group_blocks;
-  split(d, op, blocks, rows);
   const std::size_t shared = sizeof(float) * static_cast<std::size_t>(kWarps * kHeads * d.head_dim);
+  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  const auto kernel = decode<T, Stored, N, kPacks, kHeads>;
+  int each = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads, shared),
+        "attention_decode");
+  split(d, op, blocks, std::int64_t{each} * multiprocessors, rows);
+  // Beside a linear's blocks, which have most of the shared memory, L1 is too small to keep long
+  // caches' bytes on their way: then they wait until those blocks have gone.
+  d.early = 2 * blocks * d.splits <= std::int64_t{each} * multiprocessors;
   start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared,
-         true},
+         d.early},
         decode<T, Stored, N, kPacks, kHeads>, d);
   if (d.splits == 1) return;
   start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream,

@@ -20,6 +20,7 @@ struct Launch {
   cudaStream_t stream;
   std::size_t shared_bytes = 0;
   bool waits = false;  ///< by itself, in all its threads: wait_for_previous_kernels
+  int cluster = 1;     ///< blocks that read each other's shared memory, from sm_90 on
 };
 
 /// Starts the kernel; throws where it cannot be.
@@ -31,16 +32,25 @@ void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&
                                static_cast<int>(launch.shared_bytes)),
           launch.name);
   }
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (launch.waits && EarlyStarts::allowed()) {
+    cudaLaunchAttribute& early = attributes[count++];
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[count++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = launch.grid;
   config.blockDim = launch.block;
   config.dynamicSmemBytes = launch.shared_bytes;
   config.stream = launch.stream;
-  config.attrs = &early;
-  config.numAttrs = launch.waits && EarlyStarts::allowed() ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), launch.name);
 }
 
@@ -102,6 +112,33 @@ __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" :
 /// Brings the line that holds the address into L2.
 __device__ inline void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
+
+/// Waits for all threads of the cluster's blocks, whose shared memory is then as they left it.
+__device__ inline void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+#endif
+}
+
+/// Four bytes of what another block of the cluster has where this one has `shared`.
+__device__ inline std::uint32_t word_of_block(const void* shared, int block) {
+  std::uint32_t word = 0;
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n"
+      "  .reg .b32 there;\n"
+      "  mapa.shared::cluster.u32 there, %1, %2;\n"
+      "  ld.shared::cluster.u32 %0, [there];\n"
+      "}"
+      : "=r"(word)
+      : "r"(shared_address(shared)), "r"(block)
+      : "memory");
+#endif
+  return word;
 }
 
 /// Waits for all of the thread's groups but the latest kPending. Its copies are then there for the

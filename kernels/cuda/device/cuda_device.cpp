@@ -37,8 +37,10 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
 
 /// Whether a linear is bound by reading its weight, or does more than a GEMM can.
 template <typename Op>
-bool is_small_batch(const Op& op) {
-  return op.x.shape()[0] <= (is_quantized(op.weight.format()) ? kFusedRows : kNormedRows);
+bool is_small_batch(const Op& op, Arch arch) {
+  const std::int64_t rows = op.x.shape()[0];
+  if (is_quantized(op.weight.format())) return rows <= kFusedRows;
+  return rows <= kNormedRows || beats_gemm(op.x, arch);
 }
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }
@@ -150,7 +152,7 @@ VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 
 void CudaDevice::Impl::run(const LinearForward& op) {
-  if (is_small_batch(op)) return launch_small_batch(op, stream);
+  if (is_small_batch(op, arch)) return launch_small_batch(op, stream);
   if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
@@ -185,7 +187,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
-  if (is_small_batch(op)) return launch_small_batch(op, stream);
+  if (is_small_batch(op, arch)) return launch_small_batch(op, stream);
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(Activate{op.kind, op.pre, op.act}, stream);
 }

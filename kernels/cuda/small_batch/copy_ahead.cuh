@@ -17,12 +17,12 @@ constexpr int kStageBytes = kTileBytes + (Stages::kScaleWords ? 4 * kWarp : 0);
 template <typename Stages, typename Ring>
 constexpr int kRingBytes = Stages::kWarps* Ring::kDepth* Ring::kStages* kStageBytes<Stages>;
 
-/// What keeps memory busy, in steps of 128 neighbouring bytes of each row; and what is left where x
-/// takes most of the room.
+/// What keeps memory busy, in steps of 128 neighbouring bytes of each row; half of it, and what is
+/// left where x takes most of the room.
 template <typename Stages>
 using Deep = Ring<64 / Stages::kWarps, 2>;
 template <typename Stages>
-using Middle = Ring<80 / Stages::kWarps, 1>;
+using Half = Ring<64 / Stages::kWarps, 1>;
 template <typename Stages>
 using Shallow = Ring<Stages::kWarps == kFewWarps ? 5 : 3, 1>;
 
@@ -37,19 +37,21 @@ inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint
 template <typename T, typename Stages, typename Ring, bool kPacked>
 class Ahead {
  public:
-  __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, std::uint8_t* ring)
+  __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, const Share& share,
+                   std::uint8_t* ring)
       : f_(f),
         weight_(weight),
+        share_(share),
         ring_(ring),
         to_(shared_address(ring) + place()),
-        tile_(static_cast<int>(blockIdx.x)) {
+        tile_(share.first_tile) {
     enter_tile();
   }
 
   /// Begins to copy the next step to that offset in the ring.
   __device__ void copy_step(int offset) {
-    if (stage_ >= f_.stages) {
-      tile_ += static_cast<int>(gridDim.x);
+    if (stage_ >= share_.end_stage) {
+      tile_ += share_.tile_step;
       enter_tile();
     }
     if (there_) {
@@ -72,8 +74,8 @@ class Ahead {
 
   __device__ void enter_tile() {
     const Place at;
-    stage_ = static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
-    there_ = tile_ < f_.tiles && stage_ < f_.stages;
+    stage_ = share_.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
+    there_ = tile_ < f_.tiles && stage_ < share_.end_stage;
     if (!there_) return;
     const int byte = stage_ * kRowBytes + 16 * at.t;
     low_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g), 0)} * f_.row_bytes + byte;
@@ -105,6 +107,7 @@ class Ahead {
 
   const SmallBatch<T>& f_;
   const Stages& weight_;
+  const Share& share_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring
   int tile_;

@@ -8,9 +8,9 @@ namespace vramfit::gpu {
 /// Brings near what is added to the block's rows or scales them, and no kernel before writes: under
 /// way beside the weight it would come late.
 template <typename T>
-__device__ void prefetch_of_rows(const SmallBatch<T>& f) {
+__device__ void prefetch_of_rows(const SmallBatch<T>& f, const Share& share) {
   const int thread = static_cast<int>(threadIdx.x);
-  const int tile = static_cast<int>(blockIdx.x) + thread / 2 * static_cast<int>(gridDim.x);
+  const int tile = share.first_tile + thread / 2 * share.tile_step;
   if (tile >= f.tiles) return;
   // A tile's first row, and of what is gated its first partner.
   const int row = row_of(f, tile, thread % 2 * 2);
@@ -19,14 +19,15 @@ __device__ void prefetch_of_rows(const SmallBatch<T>& f) {
   if (f.bias != nullptr) prefetch(f.bias + row);
 }
 
-/// What a thread finishes of a tile: an element of y, and of the activation. What it needs beside
-/// the sums is asked for before they are there.
+/// What a thread finishes of a tile: an element of y, and of the activation; blocks of a cluster
+/// have each its part of them, in whole warps. What it needs beside the sums is asked for before
+/// they are there.
 template <int kWarps, typename T>
 class Finish {
  public:
-  __device__ Finish(const SmallBatch<T>& f, int tile) : f_(f) {
+  __device__ Finish(const SmallBatch<T>& f, const Share& share, int tile) : f_(f) {
     const int own = static_cast<int>(threadIdx.x);
-    if (own >= kSums) return;
+    if (own >= kSums || own * f.ranks / kSums != share.rank) return;
     row_ = row_of(f, tile, own / kColumns);
     n_ = own % kColumns;
     if (row_ < 0 || n_ >= f.input.rows) return;
@@ -40,9 +41,17 @@ class Finish {
   template <typename Sum>
   __device__ void write(const Sum* sums, const float* x_scales) const {
     Sum whole = 0;
-    if (there_) {
+    if (there_ && f_.ranks == 1) {
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp) whole += sums[warp * kSums + threadIdx.x];
+    } else if (there_) {
+      for (int rank = 0; rank < f_.ranks; ++rank) {
+#pragma unroll
+        for (int warp = 0; warp < kWarps; ++warp) {
+          const std::uint32_t word = word_of_block(sums + warp * kSums + threadIdx.x, rank);
+          whole += reinterpret_cast<const Sum&>(word);
+        }
+      }
     }
     auto y = static_cast<float>(whole);
     if (f_.weight_scales != nullptr) y *= scale_;

@@ -5,9 +5,9 @@
 #include "kernels/cuda/small_batch/weight_stages.cuh"
 #include "model/config/model_config.h"
 
-// The rows that a weight is multiplied with, as each block brings them into its shared memory:
-// normalised and quantised where the op says so, in the order in which the weight's stages want
-// them.
+// The rows that a weight is multiplied with, as each block brings them into its shared memory: in
+// the order in which the weight's stages want them. They are copied where they are as they should
+// be; otherwise each block normalises and quantises them, as the op says, for itself.
 
 namespace vramfit::gpu {
 
@@ -19,9 +19,86 @@ struct InputRows {
   float eps;
   int rows;  ///< kColumns at most
   int in;
-  int slots;   ///< of 16 bytes, of a row in shared memory
-  int stride;  ///< bytes from row to row there
-  bool packed;
+  int slots;                    ///< of 16 bytes, of a row in shared memory
+  int stride;                   ///< bytes from row to row there
+  bool copied;                  ///< as they are: x's, or what follows
+  const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
+  const float* scales;          ///< of those
+  int all_slots;                ///< of a row
+};
+
+/// Slots of a row in each stage.
+template <typename Stages>
+inline constexpr int kStageSlots =
+    Stages::kElements* static_cast<int>(sizeof(typename Stages::Input)) / 16;
+
+/// The first of the elements that a row has in a slot.
+template <typename Stages>
+__device__ int first_element(int slot) {
+  constexpr int kPieces = kStageSlots<Stages> / 4;
+  const int piece = slot / 4;
+  return piece / kPieces * Stages::kElements + Stages::source(piece % kPieces, slot % 4);
+}
+
+/// 16 bytes of 16-bit elements in the order in which stages want them.
+template <typename Stages>
+__device__ uint4 arranged(const uint4& slot) {
+  const std::uint32_t from[] = {slot.x, slot.y, slot.z, slot.w};
+  std::uint32_t to[4];
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const int a = Stages::order(2 * w);
+    const int b = Stages::order(2 * w + 1);
+    to[w] = __byte_perm(from[a / 2], from[b / 2],
+                        (a % 2 == 0 ? 0x10 : 0x32) | (b % 2 == 0 ? 0x5400 : 0x7600));
+  }
+  return {to[0], to[1], to[2], to[3]};
+}
+
+/// Fills `to`, (rows, stride), from slot `first_slot` of each row on, and the rows' scales. Ends
+/// with a barrier.
+template <typename Stages, typename T>
+__device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* to, float* scales) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (r.encoded != nullptr && thread < r.rows) scales[thread] = r.scales[thread];
+#pragma unroll 2
+  for (int slot = thread; slot < r.slots; slot += static_cast<int>(blockDim.x)) {
+    const int at = first_slot + slot;
+    const int first = first_element<Stages>(at);
+    const bool there = at < r.all_slots && (r.encoded != nullptr || first < r.in);
+    const std::uint8_t* from = r.encoded != nullptr
+                                   ? r.encoded + 16 * at
+                                   : reinterpret_cast<const std::uint8_t*>(r.x + first);
+    const std::int64_t pitch =
+        r.encoded != nullptr ? 16 * r.all_slots : r.in * static_cast<int>(sizeof(T));
+    uint4 words[kColumns] = {};
+#pragma unroll
+    for (int row = 0; row < kColumns; ++row) {
+      if (there && row < r.rows) words[row] = *reinterpret_cast<const uint4*>(from + row * pitch);
+    }
+#pragma unroll
+    for (int row = 0; row < kColumns; ++row) {
+      if (row >= r.rows) continue;
+      if constexpr (!Stages::kNatural) words[row] = arranged<Stages>(words[row]);
+      *reinterpret_cast<uint4*>(to + row * r.stride + 16 * slot) = words[row];
+    }
+  }
+  __syncthreads();
+}
+
+/// x / divisor, correctly rounded (Markstein 1990) in three instructions: a division is dozens, and
+/// code that no kernel before has run comes from memory.
+class Divisor {
+ public:
+  __device__ explicit Divisor(float divisor) : divisor_(divisor), inverse_(1.0F / divisor) {}
+  __device__ float divide(float x) const {
+    const float near = x * inverse_;
+    return fmaf(fmaf(-near, divisor_, x), inverse_, near);
+  }
+
+ private:
+  float divisor_;
+  float inverse_;
 };
 
 /// Sums or maxima of a row over the warps that share it, by way of a float a warp.
@@ -40,21 +117,24 @@ __device__ float over_row(float value, int warps, float* shared, const Combine& 
   return value;
 }
 
-/// Elements of a row from `first` on, zeros beyond it.
-template <int kCount, typename T>
-__device__ Floats<kCount> elements(const T* row, int first, int in, bool packed) {
-  if (packed && first + kCount <= in) return load_floats<T, kCount>(row + first);
-  Floats<kCount> result;
+/// Elements of a row from `first` on, zeros beyond it. kPacked: all or none are the row's.
+template <int kCount, bool kPacked, typename T>
+__device__ Floats<kCount> elements(const T* row, int first, int in) {
+  if constexpr (kPacked) {
+    return first < in ? load_floats<T, kCount>(row + first) : Floats<kCount>{};
+  } else {
+    Floats<kCount> result;
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    result[i] = first + i < in ? to_float(row[first + i]) : 0.0F;
+    for (int i = 0; i < kCount; ++i) {
+      result[i] = first + i < in ? to_float(row[first + i]) : 0.0F;
+    }
+    return result;
   }
-  return result;
 }
 
 /// 16 bytes of what is multiplied.
 template <typename Stages, int kCount>
-__device__ uint4 encoded(const Floats<kCount>& values) {
+__device__ uint4 encoded_slot(const Floats<kCount>& values) {
   using Input = typename Stages::Input;
   constexpr int kPerWord = 4 / static_cast<int>(sizeof(Input));
   std::uint32_t words[4];
@@ -89,8 +169,22 @@ __device__ void prefetch_norm(const InputRows<T>& r) {
   }
 }
 
+/// Elements from `first` on as NormForward rounds them.
+template <bool kPacked, int kCount, typename T>
+__device__ Floats<kCount> normalized_elements(const InputRows<T>& r, Floats<kCount> y, int first,
+                                              float mean, float rstd) {
+  const Floats<kCount> weight = elements<kCount, kPacked>(r.norm_weight, first, r.in);
+  Floats<kCount> bias{};
+  if (r.norm_bias != nullptr) bias = elements<kCount, kPacked>(r.norm_bias, first, r.in);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    y[i] = to_float(from_float<T>((y[i] - mean) * rstd * weight[i] + bias[i]));
+  }
+  return y;
+}
+
 /// A block's rows: warps share a row where there are fewer rows than warps.
-template <typename Stages, typename T>
+template <typename Stages, bool kPacked, typename T>
 class RowBringer {
  public:
   using Input = typename Stages::Input;
@@ -113,13 +207,11 @@ class RowBringer {
   /// Calls `body` with the thread's slots of its row, and the first element of each.
   template <typename Body>
   __device__ void each_slot(const Body& body) const {
-    constexpr int kPieces = Stages::kElements / (4 * kCount);
     const int threads = warps_ * kWarp;
     const int slots = there() ? r_.slots : 0;
-#pragma unroll 4
+#pragma unroll 1
     for (int slot = static_cast<int>(threadIdx.x) % threads; slot < slots; slot += threads) {
-      const int piece = slot / 4;
-      body(slot, piece / kPieces * Stages::kElements + Stages::source(piece % kPieces, slot % 4));
+      body(slot, first_element<Stages>(slot));
     }
   }
 
@@ -128,14 +220,14 @@ class RowBringer {
     if constexpr (kKeeps) {
       each_slot([&](int slot, int first) {
         store_floats<T, kCount>(reinterpret_cast<T*>(to_ + slot * 16),
-                                elements<kCount>(from_, first, r_.in, r_.packed));
+                                elements<kCount, kPacked>(from_, first, r_.in));
       });
     }
   }
   __device__ Floats<kCount> x(int slot, int first) const {
     if constexpr (kKeeps)
       return load_floats<T, kCount>(reinterpret_cast<const T*>(to_ + slot * 16));
-    return elements<kCount>(from_, first, r_.in, r_.packed);
+    return elements<kCount, kPacked>(from_, first, r_.in);
   }
 
   __device__ void normalise_as(float mean, float rstd) {
@@ -144,20 +236,12 @@ class RowBringer {
   }
   /// As NormForward rounds it; x where there is no norm.
   __device__ Floats<kCount> normalized(int slot, int first) const {
-    Floats<kCount> y = x(slot, first);
-    if (r_.norm_weight == nullptr) return y;
-    const Floats<kCount> weight = elements<kCount>(r_.norm_weight, first, r_.in, r_.packed);
-    Floats<kCount> bias{};
-    if (r_.norm_bias != nullptr) bias = elements<kCount>(r_.norm_bias, first, r_.in, r_.packed);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      y[i] = to_float(from_float<T>((y[i] - mean_) * rstd_ * weight[i] + bias[i]));
-    }
-    return y;
+    const Floats<kCount> y = x(slot, first);
+    return r_.norm_weight == nullptr ? y : normalized_elements<kPacked>(r_, y, first, mean_, rstd_);
   }
 
   __device__ void put(int slot, const Floats<kCount>& values) const {
-    *reinterpret_cast<uint4*>(to_ + slot * 16) = encoded<Stages>(values);
+    *reinterpret_cast<uint4*>(to_ + slot * 16) = encoded_slot<Stages>(values);
   }
 
  private:
@@ -174,9 +258,9 @@ class RowBringer {
 
 /// Fills `to`, (rows, stride), and each row's scale where rows are quantised, to `Codes`; void:
 /// they are not. Ends with a barrier, so that all threads may read both.
-template <typename Stages, typename Codes, typename T>
+template <typename Stages, typename Codes, bool kPacked, typename T>
 __device__ void bring_rows(const InputRows<T>& r, std::uint8_t* to, float* scales) {
-  using Bringer = RowBringer<Stages, T>;
+  using Bringer = RowBringer<Stages, kPacked, T>;
   constexpr int kCount = Bringer::kCount;
   __shared__ float shared[3][Stages::kWarps];
   Bringer row(r, to);
@@ -221,15 +305,12 @@ __device__ void bring_rows(const InputRows<T>& r, std::uint8_t* to, float* scale
     scale = fmaxf(__fdiv_rn(largest, kMost), kSmallestScale);
     if (row.there() && row.is_first()) scales[row.row()] = scale;
   }
+  const Divisor by_scale(scale);
   row.each_slot([&](int slot, int first) {
     Floats<kCount> x = row.normalized(slot, first);
     if constexpr (!std::is_void_v<Codes>) {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) x[i] = __fdiv_rn(x[i], scale);
-    }
-    if constexpr (std::is_same_v<Codes, __nv_fp8_e4m3>) {
-#pragma unroll
-      for (int i = 0; i < kCount; ++i) x[i] = to_float(__nv_fp8_e4m3(x[i]));
+      for (int i = 0; i < kCount; ++i) x[i] = by_scale.divide(x[i]);
     }
     row.put(slot, x);
   });

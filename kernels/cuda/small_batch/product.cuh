@@ -20,7 +20,26 @@ struct SmallBatch {
   int row_bytes;  ///< of the weight
   int stages;     ///< of a row
   int tiles;
-  bool packed;  ///< rows of the weight are whole, aligned 16 bytes
+  int ranks;        ///< blocks of a cluster, each of which has a part of a tile's stages
+  int rank_stages;  ///< that part; the last one's may be less
+  bool packed;      ///< rows of the weight and of x are whole, aligned 16 bytes
+};
+
+/// What of the product a block does.
+struct Share {
+  int rank;
+  int first_tile;
+  int tile_step;
+  int first_stage;
+  int end_stage;
+
+  template <typename T>
+  __device__ explicit Share(const SmallBatch<T>& f)
+      : rank(static_cast<int>(blockIdx.x) % f.ranks),
+        first_tile(static_cast<int>(blockIdx.x) / f.ranks),
+        tile_step(static_cast<int>(gridDim.x) / f.ranks),
+        first_stage(rank * f.rank_stages),
+        end_stage(min(first_stage + f.rank_stages, f.stages)) {}
 };
 
 /// Row `r` of a tile; of what is gated two gates and their two partners take turns, so that a warp

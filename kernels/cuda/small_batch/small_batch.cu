@@ -1,14 +1,16 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
+#include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
 #include "model/ops/workspaces.h"
 
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
-// the weight after the other; its warps take turns at the tile's stages, each with a ring of its
-// own that runs ahead, from tile to tile, and begins to fill before the kernel's inputs are there.
+// the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
+// warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
+// tile, and begins to fill before the kernel's inputs are there.
 
 namespace vramfit {
 namespace {
@@ -52,31 +54,36 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   constexpr int kRing = Ring::kDepth * kStepBytes;
 
   start_next_kernel();
-  Ahead<T, Stages, Ring, kPacked> ahead(f, weight, ring);
+  const Share share(f);
+  Ahead<T, Stages, Ring, kPacked> ahead(f, weight, share, ring);
   for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) ahead.copy_step(slot);
   if constexpr (Stages::kTableBytes > 0) {
     Stages::fill(reinterpret_cast<std::uint32_t*>(table));
     weight.table = table;
   }
   prefetch_norm(f.input);
-  prefetch_of_rows(f);
+  prefetch_of_rows(f, share);
   wait_for_previous_kernels();
-  bring_rows<Stages, Codes>(f.input, rows, x_scales);
+  if (f.input.copied) {
+    copy_rows<Stages>(f.input, share.first_stage * kStageSlots<Stages>, rows, x_scales);
+  } else {
+    bring_rows<Stages, Codes, kPacked>(f.input, rows, x_scales);
+  }
 
   const Place at;
   int slot = 0;
   int buffer = 0;
-  for (int tile = static_cast<int>(blockIdx.x); tile < f.tiles;
-       tile += static_cast<int>(gridDim.x)) {
+  for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
     typename Stages::Sums sums;
-    const Finish<kWarps, T> finish(f, tile);
+    const Finish<kWarps, T> finish(f, share, tile);
     unsigned low_block = 0;
     unsigned high_block = 0;
     if constexpr (Stages::kScaleWords) {
       low_block = static_cast<unsigned>(max(row_of(f, tile, at.g), 0) * weight.blocks);
       high_block = static_cast<unsigned>(max(row_of(f, tile, at.g + 8), 0) * weight.blocks);
     }
-    for (int first = warp * Ring::kStages; first < f.stages; first += kWarps * Ring::kStages) {
+    for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
+         first += kWarps * Ring::kStages) {
       wait_for_copies<Ring::kDepth - 2>();
       __syncwarp();
       ahead.copy_step((slot == 0 ? kRing : slot) - kStepBytes);
@@ -85,20 +92,26 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
         const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(
-            sums, WeightStage{codes, words, stage, low_block, high_block},
-            StagedRows{rows + stage * kPieceBytes + 16 * at.t, f.input.stride, f.input.rows});
+        weight.multiply(sums, WeightStage{codes, words, stage, low_block, high_block},
+                        StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
+                                   f.input.stride, f.input.rows});
       }
       slot += kStepBytes;
       if (slot == kRing) slot = 0;
     }
     sums.store(partials[buffer] + warp * kSums);
-    __syncthreads();
+    if (f.ranks == 1) {
+      __syncthreads();
+    } else {
+      cluster_barrier();
+    }
     if (warp < kSums / kWarp) {
       finish.write(partials[buffer], std::is_void_v<Codes> ? nullptr : x_scales);
     }
     buffer ^= 1;
   }
+  // No block's sums go before the others have read them.
+  if (f.ranks > 1) cluster_barrier();
 }
 
 template <typename T>
@@ -116,21 +129,68 @@ template <typename Codes, typename Ring, bool kPacked, typename T, typename Stag
 void start_kernel(const SmallBatch<T>& f, const Stages& weight, int blocks, cudaStream_t stream) {
   const int shared = Stages::kTableBytes + f.input.rows * f.input.stride + kRingBytes<Stages, Ring>;
   start({"linear", static_cast<unsigned>(blocks), Stages::kWarps * kWarp, stream,
-         static_cast<std::size_t>(shared), true},
+         static_cast<std::size_t>(shared), true, f.ranks},
         small_batch<T, Stages, Codes, Ring, kPacked>, f, weight);
+}
+
+/// Has rows normalised and quantised once for all blocks, into the workspace.
+template <typename Stages, typename Codes, typename T>
+void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
+  const std::uint64_t row_bytes = 16 * static_cast<std::uint64_t>(f.input.all_slots);
+  const std::uint64_t code_bytes = static_cast<std::uint64_t>(rows) * row_bytes;
+  expect_workspace(workspace, code_bytes + static_cast<std::uint64_t>(rows) * sizeof(float),
+                   "linear");
+  auto* encoded = workspace.as<std::uint8_t>();
+  auto* scales = reinterpret_cast<float*>(encoded + code_bytes);
+  const auto start_with = [&](auto held) {
+    constexpr int kHeld = decltype(held)::value;
+    start({"linear: quantise", static_cast<unsigned>(rows),
+           whole_warps(ceil_divide(f.input.all_slots, kHeld)), stream, 0, true},
+          encode_rows<Stages, Codes, kHeld, T>, f.input, encoded, scales);
+  };
+  if (f.input.all_slots <= kEncodingThreads) {
+    start_with(Constant<1>{});
+  } else {
+    start_with(Constant<kMostHeld>{});
+  }
+  f.input.encoded = encoded;
+  f.input.scales = scales;
+  f.input.norm_weight = nullptr;
+  f.input.norm_bias = nullptr;
+}
+
+/// Blocks of a cluster that share a tile: two where a whole row of x leaves too little room for the
+/// ring.
+template <typename Stages, typename T>
+int ranks_of(const SmallBatch<T>& f, int row_bytes, int rows, int room) {
+  static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+  const bool fits = std::min(rows, kColumns) * row_bytes + kRingBytes<Stages, Half<Stages>> <= room;
+  return clusters && f.input.copied && !fits ? 2 : 1;
 }
 
 /// As many rows at a time as shared memory has room for.
 template <typename T, typename Stages, typename Codes>
-void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cudaStream_t stream) {
+void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
+                   const Tensor& workspace, cudaStream_t stream) {
   constexpr int kStatic = 2 * Stages::kWarps * kSums * 4 + 1024;
-  constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
+  constexpr int kStageRowBytes = 16 * kStageSlots<Stages>;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most =
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic - Stages::kTableBytes;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  f.input.all_slots = f.stages * kStageSlots<Stages>;
+  if constexpr (std::is_void_v<Codes>) {
+    f.input.copied =
+        f.packed && f.input.norm_weight == nullptr && std::is_same_v<T, typename Stages::Input>;
+  } else {
+    // One row the blocks do as fast themselves.
+    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostHeld * kEncodingThreads;
+    if (f.input.copied) encode<Stages, Codes>(f, rows, workspace, stream);
+  }
+  f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
   // Steps are whole, also at the end of a row.
-  const int row_bytes = (f.stages + 1) / 2 * 2 * kPieceBytes;
+  f.rank_stages = ceil_divide(ceil_divide(f.stages, f.ranks), 2) * 2;
+  const int row_bytes = f.rank_stages * kStageRowBytes;
   f.input.slots = row_bytes / 16;
   // Neighbouring rows' pieces are in different banks.
   f.input.stride = row_bytes % 128 == 0 ? row_bytes + 64 : row_bytes;
@@ -140,11 +200,13 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cud
     throw BadInput("linear: a row of " + std::to_string(f.input.in) +
                    " elements is too long for this GPU's shared memory");
   }
-  const int blocks = std::min(f.tiles, multiprocessors);
+  const int blocks = std::min(f.tiles, multiprocessors / f.ranks) * f.ranks;
   for (std::int64_t first = 0; first < rows; first += at_once) {
     SmallBatch<T> part = f;
     part.input.rows = static_cast<int>(std::min<std::int64_t>(at_once, rows - first));
     part.input.x += first * f.input.in;
+    part.input.encoded = advanced(f.input.encoded, first * f.input.all_slots * 16);
+    part.input.scales = advanced(f.input.scales, first);
     part.residual = advanced(f.residual, first * f.out);
     part.y += first * f.out;
     part.act = advanced(f.act, first * (f.gated ? f.out / 2 : f.out));
@@ -153,8 +215,8 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cud
       start_kernel<Codes, Shallow<Stages>, false>(part, weight, blocks, stream);
     } else if (kRingBytes<Stages, Deep<Stages>> <= room) {
       start_kernel<Codes, Deep<Stages>, true>(part, weight, blocks, stream);
-    } else if (kRingBytes<Stages, Middle<Stages>> <= room) {
-      start_kernel<Codes, Middle<Stages>, true>(part, weight, blocks, stream);
+    } else if (kRingBytes<Stages, Half<Stages>> <= room) {
+      start_kernel<Codes, Half<Stages>, true>(part, weight, blocks, stream);
     } else {
       start_kernel<Codes, Shallow<Stages>, true>(part, weight, blocks, stream);
     }
@@ -163,21 +225,21 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cud
 
 template <typename T, typename Stages, typename Codes>
 void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
-                    cudaStream_t stream) {
+                    const Tensor& workspace, cudaStream_t stream) {
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    launch_stages<T, Stages, Codes>(f, stages, rows, stream);
+    launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }
 
 /// Calls the launch with a reader of the weight's stages.
 template <typename T>
 void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
-                   std::int64_t rows, cudaStream_t stream) {
+                   std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
   const auto launch = [&](auto stages, auto codes) {
     using Codes = std::remove_pointer_t<decltype(codes)>;
-    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, stream);
+    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, workspace, stream);
   };
   with_row(weight.format(), [&](auto row) {
     constexpr std::size_t kRow = decltype(row)::value;
@@ -201,17 +263,23 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
   f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
   f.input.eps = norm == nullptr ? 0 : norm->eps;
   f.input.in = static_cast<int>(in);
-  f.input.packed = is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
   f.weight_scales = elements_of<const float>(op.quantized.weight_scales);
   f.bias = elements_of<const T>(op.bias);
   f.y = y.as<T>();
   f.out = static_cast<int>(op.weight.stored()[0]);
   f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
-  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()});
+  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
+             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
   return f;
 }
 
 }  // namespace
+
+bool beats_gemm(const Tensor& x, Arch arch) {
+  constexpr std::uint64_t kMostBytes = 80 << 10;
+  return arch.sm >= 90 && is_16_bit(x.format()) && x.shape()[0] <= kColumns &&
+         x.bytes() <= kMostBytes;
+}
 
 void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
@@ -219,7 +287,7 @@ void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
     SmallBatch<T> f = arguments<T>(op, op.y);
     f.residual = elements_of<const T>(op.residual);
     f.tiles = ceil_divide(f.out, kTileRows);
-    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], stream);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }
 
@@ -230,7 +298,7 @@ void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
     f.act = op.act.as<T>();
     f.gated = op.kind == ActivationKind::SwiGlu;
     f.tiles = f.gated ? ceil_divide(f.out / 2, kTileRows / 2) : ceil_divide(f.out, kTileRows);
-    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], stream);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }
 

@@ -2,9 +2,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include "model/ops/arch.h"
 #include "model/ops/linear_ops.h"
 
 namespace vramfit {
+
+/// Whether rows of 16 bits that are multiplied by a weight of 16 bits are better off here than in
+/// a GEMM: all at once, beside a ring as deep as memory wants it, in Hopper's shared memory.
+bool beats_gemm(const Tensor& x, Arch arch);
 
 /// Linears of at most kFusedRows rows, whose weights are of any format: bound by reading the
 /// weight, which goes from memory into registers and no further. What the contract has around the

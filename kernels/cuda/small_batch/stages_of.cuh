@@ -33,7 +33,7 @@ auto stages_of(const Tensor& weight) {
     if constexpr (std::is_same_v<Codes, std::int8_t>) {
       return read_by(Int8Stages{});
     } else if constexpr (std::is_same_v<Codes, __nv_fp8_e4m3>) {
-      return read_by(EightBitStages<__half, Element>{});
+      return read_by(Fp8Stages{});
     } else if constexpr (std::is_same_v<Element, std::int8_t>) {
       return read_by(EightBitStages<T, Element>{});
     } else {

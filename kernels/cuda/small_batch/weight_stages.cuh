@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/base/dispatch.cuh"
-#include "kernels/cuda/base/tensor_core.cuh"
+#include "kernels/cuda/small_batch/stage.cuh"
 #include "model/ops/quantized_layout.h"
 
 // A weight as a warp multiplies it: in stages of 16 rows, 64 bytes of each, which it has copied to
@@ -15,62 +14,9 @@
 
 namespace vramfit::gpu {
 
-inline constexpr int kTileRows = 16;
-inline constexpr int kRowBytes = 64;
-inline constexpr int kTileBytes = kTileRows * kRowBytes;
-/// Columns of a tensor core's product: rows of x that are multiplied at once.
-inline constexpr int kColumns = 8;
-/// Of a block; more where codes take more instructions to unpack than memory leaves time for.
-inline constexpr int kFewWarps = 8;
-inline constexpr int kManyWarps = 16;
-
-/// A lane's place in a tensor core's product, see tensor_core.cuh.
-struct Place {
-  int g = static_cast<int>(threadIdx.x) % kWarp / 4;
-  int t = static_cast<int>(threadIdx.x) % 4;
-
-  /// Where the `chunk`th 16 bytes of a stage's row g or g + 8 stand: pairs of rows swap halves, so
-  /// that those of four rows are in different banks.
-  __device__ int chunk(int chunk) const { return g * kRowBytes + 16 * (chunk ^ (g & 2)); }
-};
-
-/// What a stage has in shared memory, and whose it is.
-struct WeightStage {
-  const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
-  const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
-  int index;                    ///< of the row's stages
-  unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
-  unsigned high_block;          ///< row g + 8's
-
-  /// From the place of row g's; `high`: of row g + 8.
-  template <typename Vector>
-  __device__ Vector read(int place, bool high) const {
-    return *reinterpret_cast<const Vector*>(codes + place + (high ? 8 * kRowBytes : 0));
-  }
-};
-
-template <typename Sum>
-struct TensorCoreSums {
-  Sum values[4] = {};
-
-  __device__ void add(const uint4& low, const uint4& high, const uint4& x, auto type) {
-    multiply_add(values, {low.x, high.x, low.y, high.y}, x.x, x.y, type);
-    multiply_add(values, {low.z, high.z, low.w, high.w}, x.z, x.w, type);
-  }
-  /// The lane's sums to their rows and columns of (16, 8).
-  __device__ void store(Sum* to) const {
-    const Place at;
-    Sum* low = to + at.g * kColumns + 2 * at.t;
-    Sum* high = low + 8 * kColumns;
-    low[0] = values[0];
-    low[1] = values[1];
-    high[0] = values[2];
-    high[1] = values[3];
-  }
-};
-
 /// Neighbours in memory are neighbours in a register.
 struct NaturalOrder {
+  static constexpr bool kNatural = true;
   static constexpr int order(int i) { return i; }
 };
 
@@ -80,7 +26,7 @@ struct PlainStages : NaturalOrder {
   using Input = T;
   using Sums = TensorCoreSums<float>;
   static constexpr int kElements = kRowBytes / 2;
-  static constexpr int kWarps = kFewWarps;
+  static constexpr int kWarps = kManyWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -204,13 +150,44 @@ __device__ std::uint32_t two_elements(std::uint32_t word, int two, __nv_fp8_e4m3
   return bits_of(__half2(__nv_cvt_fp8x2_to_halfraw2(codes, __NV_E4M3)));
 }
 
+__device__ inline uint4 halves_of(std::uint32_t first, std::uint32_t second) {
+  const auto two = [](std::uint32_t word, int half) {
+    return two_elements<__half>(word, half, __nv_fp8_e4m3{});
+  };
+  return {two(first, 0), two(first, 1), two(second, 0), two(second, 1)};
+}
+
+/// Rows and weights of fp8, multiplied as fp16, which has every value of theirs.
+struct Fp8Stages : NaturalOrder {
+  using Input = __nv_fp8_e4m3;
+  using Sums = TensorCoreSums<float>;
+  static constexpr int kElements = kRowBytes;
+  static constexpr int kWarps = kFewWarps;
+  static constexpr bool kScaleWords = false;
+  static constexpr int kTableBytes = 0;
+
+  const std::uint8_t* codes;
+
+  __device__ static int source(int /*piece*/, int t) { return 16 * t; }
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+    const Place at;
+    const int place = at.chunk(at.t);
+    const auto low = stage.read<uint4>(place, false);
+    const auto high = stage.read<uint4>(place, true);
+    const uint4 own = x.own(0);
+    sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), halves_of(own.x, own.y), __half{});
+    sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), halves_of(own.z, own.w), __half{});
+  }
+};
+
 /// Weights of 8 bits, multiplied as T.
 template <typename T, typename Element>
 struct EightBitStages : NaturalOrder {
   using Input = T;
   using Sums = TensorCoreSums<float>;
   static constexpr int kElements = kRowBytes;
-  static constexpr int kWarps = kFewWarps;
+  static constexpr int kWarps = kManyWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -235,7 +212,7 @@ struct EightBitStages : NaturalOrder {
 /// What formats of 4 bits have in common: a stage has two halves of 64 elements, in each of which a
 /// lane has 16, two words of codes. Sums over a block are scaled as they are added.
 struct FourBitStages {
-  using Sums = TensorCoreSums<float>;
+  using Sums = TensorCoreSums<float, 1>;
   static constexpr int kElements = 2 * kRowBytes;
   static constexpr int kWarps = kManyWarps;
   static constexpr bool kScaleWords = true;
@@ -252,10 +229,10 @@ struct FourBitStages {
   /// The block of a row; what is beyond the row is multiplied by zeros.
   __device__ int block(int index) const { return min(index, blocks - 1); }
   __device__ static void add_scaled(Sums& sums, const Sums& more, float low, float high) {
-    sums.values[0] += low * more.values[0];
-    sums.values[1] += low * more.values[1];
-    sums.values[2] += high * more.values[2];
-    sums.values[3] += high * more.values[3];
+    sums.values[0][0] += low * more[0];
+    sums.values[0][1] += low * more[1];
+    sums.values[0][2] += high * more[2];
+    sums.values[0][3] += high * more[3];
   }
 };
 
@@ -313,6 +290,7 @@ template <typename T>
 struct OffsetStages : FourBitStages {
   using Input = T;
   static constexpr int kTableBytes = 0;
+  static constexpr bool kNatural = false;
   /// Codes fall out of a word that is shifted by 0, 4, 8 and 12 bits.
   static constexpr int order(int i) { return i % 2 * 4 + (i / 2 ^ 1); }
 

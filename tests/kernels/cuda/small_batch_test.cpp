@@ -78,7 +78,7 @@ TEST_P(SmallBatchTest, NormaliseThem) {
           const InputNorm norm = before.norm(side);
           device.run(LinearForward{side(x), before.weight_of(side), side(&bias), side(&residual),
                                    side(y), side(workspace), before.operands(side),
-                                   rows <= kNormedRows ? &norm : nullptr});
+                                   rows <= normed_rows(before.quantizes) ? &norm : nullptr});
         });
         lab.expect_close(y, bound_of(precision()), text("linear", rows, in, kOut));
       }
@@ -102,7 +102,7 @@ TEST_P(SmallBatchTest, ActivateThem) {
           const InputNorm norm = before.norm(side);
           device.run(MlpUpForward{kind, side(x), before.weight_of(side), nullptr, side(pre),
                                   side(act), side(workspace), before.operands(side),
-                                  rows <= kNormedRows ? &norm : nullptr});
+                                  rows <= normed_rows(before.quantizes) ? &norm : nullptr});
         });
         lab.expect_close(pre, bound_of(precision()), text("pre", rows, kIn, ffn));
         lab.expect_close(act, bound_of(precision()).times(2), text("act", rows, kIn, ffn));

@@ -54,7 +54,8 @@ void ContractDevice::expect_linear(const Tensor& x, const Tensor& weight,
                                    const QuantizedOperands& quantized, const InputNorm* norm) {
   const bool few = x.shape()[0] <= kFusedRows;
   if (norm != nullptr) {
-    EXPECT_LE(x.shape()[0], kNormedRows) << "more rows are normalised before";
+    EXPECT_LE(x.shape()[0], normed_rows(quantized.quantizes_x))
+        << "more rows are normalised before";
     expect(norm->weight, {weight.shape()[1]});
     expect_optional(norm->bias, norm->kind == NormKind::LayerNorm, {weight.shape()[1]});
   }

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/tensor_core.cuh"
+
+// A stage of a weight in shared memory, a lane's place in it, and the sums it adds to.
+
+namespace vramfit::gpu {
+
+inline constexpr int kTileRows = 16;
+inline constexpr int kRowBytes = 64;
+inline constexpr int kTileBytes = kTileRows * kRowBytes;
+/// Columns of a tensor core's product: rows of x that are multiplied at once.
+inline constexpr int kColumns = 8;
+/// Of a block; more where codes take more instructions to unpack than memory leaves time for.
+inline constexpr int kFewWarps = 8;
+inline constexpr int kManyWarps = 16;
+
+/// A lane's place in a tensor core's product, see tensor_core.cuh.
+struct Place {
+  int g = static_cast<int>(threadIdx.x) % kWarp / 4;
+  int t = static_cast<int>(threadIdx.x) % 4;
+
+  /// Where the `chunk`th 16 bytes of a stage's row g or g + 8 stand: pairs of rows swap halves, so
+  /// that those of four rows are in different banks.
+  __device__ int chunk(int chunk) const { return g * kRowBytes + 16 * (chunk ^ (g & 2)); }
+};
+
+/// What a stage has in shared memory, and whose it is.
+struct WeightStage {
+  const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
+  const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
+  int index;                    ///< of the row's stages
+  unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
+  unsigned high_block;          ///< row g + 8's
+
+  /// From the place of row g's; `high`: of row g + 8.
+  template <typename Vector>
+  __device__ Vector read(int place, bool high) const {
+    return *reinterpret_cast<const Vector*>(codes + place + (high ? 8 * kRowBytes : 0));
+  }
+};
+
+/// `kChains`: sums of each element, which do not wait for each other.
+template <typename Sum, int kChains = 2>
+struct TensorCoreSums {
+  Sum values[kChains][4] = {};
+
+  __device__ void add(const uint4& low, const uint4& high, const uint4& x, auto type) {
+    multiply_add(values[0], {low.x, high.x, low.y, high.y}, x.x, x.y, type);
+    multiply_add(values[kChains - 1], {low.z, high.z, low.w, high.w}, x.z, x.w, type);
+  }
+  __device__ Sum operator[](int i) const {
+    if constexpr (kChains == 1) return values[0][i];
+    return values[0][i] + values[1][i];
+  }
+  /// The lane's sums to their rows and columns of (16, 8).
+  __device__ void store(Sum* to) const {
+    const Place at;
+    Sum* low = to + at.g * kColumns + 2 * at.t;
+    Sum* high = low + 8 * kColumns;
+    low[0] = (*this)[0];
+    low[1] = (*this)[1];
+    high[0] = (*this)[2];
+    high[1] = (*this)[3];
+  }
+};
+
+}  // namespace vramfit::gpu

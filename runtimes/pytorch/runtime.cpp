@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/runtime.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
@@ -14,23 +15,65 @@
 
 namespace vramfit::pytorch {
 
-const Settings& PyTorchRuntime::settings() const { return pytorch::settings(); }
+namespace {
+
+/// By its name; null: there is none.
+const Release* with_name(const std::vector<Release>& releases, const std::string& name) {
+  const auto found = std::find_if(releases.begin(), releases.end(),
+                                  [&](const Release& one) { return one.name == name; });
+  return found == releases.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of(const std::vector<Release>& releases) {
+  std::vector<std::string> names;
+  for (const Release& each : releases) names.push_back(each.name);
+  return names;
+}
+
+vramfit::Setting release_setting(const std::vector<Release>& releases, const Release& usual) {
+  std::vector<Offer> offers;
+  for (const Release& each : releases) {
+    offers.push_back({each.name, each.name + (each.simulated ? ", simulated" : "")});
+  }
+  return {.name = "release",
+          .help = "of PyTorch: " + one_of(names_of(releases)) + " (default " + usual.name +
+                  ", which was measured)",
+          .offers = with_default(std::move(offers), usual.name)};
+}
+
+}  // namespace
+
+PyTorchRuntime::PyTorchRuntime(std::vector<Release> releases, const std::string& usual)
+    : releases_(std::move(releases)), usual_(&release_named(usual)), settings_(settings_of_a_run()) {
+  settings_.push_back(release_setting(releases_, *usual_));
+}
+
+const Release& PyTorchRuntime::release_named(const std::string& name) const {
+  if (const Release* release = with_name(releases_, name)) return *release;
+  throw BadInput("release: no rules of PyTorch '" + name + "' are derived; " +
+                 one_of(names_of(releases_)) +
+                 ", or vramfit run with that release installed, which asks PyTorch itself");
+}
 
 std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool training,
                                                      const ModelConfig& model) const {
-  if (training) return std::make_shared<TorchWorkload>(*this, training_options(flags, model));
-  return std::make_shared<TorchWorkload>(*this, generation_options(flags));
+  const auto name = typed(flags, "release");
+  const Release& release = name ? release_named(*name) : usual();
+  if (training) {
+    return std::make_shared<TorchWorkload>(*this, training_options(flags, model), &release);
+  }
+  return std::make_shared<TorchWorkload>(*this, generation_options(flags), &release);
 }
 
-nlohmann::ordered_json PyTorchRuntime::release() const {
-  return {{"name", versions_.name},
-          {"torch", pytorch::text(versions_.torch)},
-          {"transformers", pytorch::text(versions_.transformers)},
-          {"peft", pytorch::text(versions_.peft)},
-          {"accelerate", pytorch::text(versions_.accelerate)},
-          {"bitsandbytes", pytorch::text(versions_.bitsandbytes)},
-          {"cuda", short_text(versions_.cuda)},
-          {"cudnn", pytorch::text(versions_.cudnn)}};
+nlohmann::ordered_json TorchWorkload::release() const {
+  return {{"name", release_->name},
+          {"torch", pytorch::text(release_->torch)},
+          {"transformers", pytorch::text(release_->transformers)},
+          {"peft", pytorch::text(release_->peft)},
+          {"accelerate", pytorch::text(release_->accelerate)},
+          {"bitsandbytes", pytorch::text(release_->bitsandbytes)},
+          {"cuda", short_text(release_->cuda)},
+          {"cudnn", pytorch::text(release_->cudnn)}};
 }
 
 const Capabilities& PyTorchRuntime::can() const {
@@ -45,7 +88,7 @@ const Capabilities& PyTorchRuntime::can() const {
 }
 
 std::optional<ModelConfig> PyTorchRuntime::read_model(const ModelSource& source) const {
-  return taped_config(std::make_shared<const ModelSource>(source), versions_);
+  return taped_config(std::make_shared<const ModelSource>(source), usual());
 }
 
 void PyTorchRuntime::complete(Flags& flags, const Script& script) const {
@@ -125,11 +168,10 @@ std::vector<std::string> TorchWorkload::cautions() const {
 }
 
 std::string TorchWorkload::about() const {
-  const Release& versions = runtime_->versions();
   const bool quantised = pretrained() && pretrained()->quantization;
-  return "PyTorch " + short_text(versions.torch) + " and transformers " +
-         short_text(versions.transformers) +
-         (quantised ? " with bitsandbytes " + short_text(versions.bitsandbytes) : "") +
+  return "PyTorch " + short_text(release_->torch) + " and transformers " +
+         short_text(release_->transformers) +
+         (quantised ? " with bitsandbytes " + short_text(release_->bitsandbytes) : "") +
          ", eager mode. --runtime vramfit is this project's own step, which needs less.";
 }
 
@@ -169,8 +211,7 @@ const std::optional<Pretrained>& TorchWorkload::pretrained() const {
 }
 
 std::optional<double> TorchWorkload::reserved_error() const {
-  const Release& versions = runtime_->versions();
-  return keeps_outliers(pretrained()) ? versions.int8_reserved_error : versions.reserved_error;
+  return keeps_outliers(pretrained()) ? release_->int8_reserved_error : release_->reserved_error;
 }
 
 // The warm-up of the loader leaves some of the card alone; device_map="auto" goes by what there is.
@@ -324,7 +365,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                            const Extent& extent) const {
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  const Release& release = runtime_->versions();
+  const Release& release = *release_;
   outcome.overhead.context = library_sizes(gpu.overhead, release.name).context;
   if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
@@ -333,6 +374,12 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.report = run_most(gpu, release, config, trained, extent, capacity, outcome);
     note_kept_inputs(trained, outcome.notes);
     note_managed(outcome.report, outcome.notes);
+  }
+  if (release.simulated) {
+    outcome.notes.push_back(
+        "PyTorch " + short_text(release.torch) + " was held against its own allocator on a GPU "
+        "that only counts, and against no real one, as " + short_text(runtime_->usual().torch) +
+        " was");
   }
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +

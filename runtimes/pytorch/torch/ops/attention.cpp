@@ -64,7 +64,8 @@ bool flash_takes(const Inputs& in) {
 bool efficient_takes(const Inputs& in) {
   // can_use_mem_efficient_attention: no bf16 before Ampere.
   const bool typed = in.sm() >= 80 || in.query.type() != ScalarType::BFloat16;
-  return typed && !in.options.grouped && in.mask_is_by_rows();
+  const bool groups = !in.options.grouped || in.context().release.rules.efficient_takes_groups;
+  return typed && groups && in.mask_is_by_rows();
 }
 
 // select_sdp_backend: where cuDNN is preferred it comes first.

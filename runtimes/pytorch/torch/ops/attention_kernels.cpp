@@ -242,6 +242,11 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                            const SdpaOptions& options) {
   Context& context = query.context();
   const bool training = needs_graph(context, query, key, value);
+  // Seed and offset of dropout; else they stay on the CPU.
+  const bool seeds = context.release.rules.efficient_seeds_on_gpu;
+  const auto seed_of = [&] { return seeds ? empty(context, {}, ScalarType::Long) : Tensor(); };
+  const Tensor seed = seed_of();
+  const Tensor offset = seed_of();
   // (batch, tokens, heads, width), looked at as (batch, heads, tokens, width).
   const Dims out = {query.size(0), query.size(2), query.size(1), value.size(3)};
   const Tensor result = transpose(empty(context, out, query.type()), 1, 2);
@@ -257,17 +262,17 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   if (is_half(query.type()) && width > kWidestInRegisters) {
     empty(context, out, ScalarType::Float, Category::Workspace);
   }
-  // Seed and offset of dropout stay on the CPU.
   const auto make_backward = [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value),
-            mask = Saved(options.mask), output = Saved(result),
-            statistics = Saved(statistics)](Node& self, Gradients& grads) -> Gradients {
+            mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
+            seed = Saved(seed), offset = Saved(offset)](Node& self,
+                                                        Gradients& grads) -> Gradients {
       Context& c = grads[0].context();
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor bias = mask.unpack();
-      const Tensor rest[] = {output.unpack(), statistics.unpack()};
+      const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), offset.unpack()};
       Gradients outputs = {efficient_gradient(q), efficient_gradient(k), efficient_gradient(v)};
       if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);

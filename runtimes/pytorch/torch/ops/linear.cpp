@@ -62,6 +62,11 @@ Tensor stack(const Tensor& a, Dims batch) {
   return reshape(expand(a, batch), {count, a.size(-2), a.size(-1)});
 }
 
+/// _is_outer_product of torch/_native/ops/bmm_outer_product.
+bool is_outer(const Tensor& a, const Tensor& b) {
+  return a.size(2) == 1 && b.size(1) == 1 && a.numel() > 0 && b.numel() > 0;
+}
+
 /// torch.mv
 Tensor mv(const Tensor& a, const Tensor& b) {
   const auto make_backward = [&] {
@@ -137,9 +142,11 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = empty(a.context(), {a.size(0), a.size(1), b.size(2)}, a.type());
-  const Tensor mat1 = stack_as_cublas_takes(b);
-  const Tensor mat2 = stack_as_cublas_takes(a);
-  a.context().cublas.use(a.context());
+  if (!a.context().release.rules.outer_products_by_triton || !is_outer(a, b)) {
+    const Tensor mat1 = stack_as_cublas_takes(b);
+    const Tensor mat2 = stack_as_cublas_takes(a);
+    a.context().cublas.use(a.context());
+  }
   set_history(result, node);
   return result;
 }
@@ -187,8 +194,9 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   Tensor result = empty(context, {a.size(0), b.size(1)}, a.type());
   const Tensor right = as_cublas_takes(b);
   const Tensor left = as_cublas_takes(a);
-  // A bias, or what looks like one, is an epilogue of cuBLASLt's.
-  const bool is_bias = bias.rank() == 1 || bias.size(0) == 1;
+  // A bias, or what looks like one, is an epilogue of cuBLASLt's (isInputCompliesAddmmCudaLt).
+  const bool is_bias =
+      (bias.rank() == 1 || bias.size(0) == 1) && b.size(0) > 1 && b.size(1) > 1;
   is_bias ? context.cublas.use_lt(context) : context.cublas.use(context);
   set_history(result, node);
   return result;

@@ -223,6 +223,7 @@ class Runtime {
     require_sense(settings(), flags);
     return read(flags, training, model);
   }
+
  private:
   virtual std::shared_ptr<const Workload> read(const Flags& flags, bool training,
                                                const ModelConfig& model) const = 0;

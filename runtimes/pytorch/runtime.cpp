@@ -44,7 +44,9 @@ vramfit::Setting release_setting(const std::vector<Release>& releases, const Rel
 }  // namespace
 
 PyTorchRuntime::PyTorchRuntime(std::vector<Release> releases, const std::string& usual)
-    : releases_(std::move(releases)), usual_(&release_named(usual)), settings_(settings_of_a_run()) {
+    : releases_(std::move(releases)),
+      usual_(&release_named(usual)),
+      settings_(settings_of_a_run()) {
   settings_.push_back(release_setting(releases_, *usual_));
 }
 
@@ -169,7 +171,11 @@ std::vector<std::string> TorchWorkload::cautions() const {
 
 std::string TorchWorkload::about() const {
   const bool quantised = pretrained() && pretrained()->quantization;
-  return "PyTorch " + short_text(release_->torch) + " and transformers " +
+  return "PyTorch " + short_text(release_->torch) +
+         (release_->simulated
+              ? " (only " + short_text(runtime_->usual().torch) + " was measured)"
+              : "") +
+         " and transformers " +
          short_text(release_->transformers) +
          (quantised ? " with bitsandbytes " + short_text(release_->bitsandbytes) : "") +
          ", eager mode. --runtime vramfit is this project's own step, which needs less.";
@@ -376,10 +382,10 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     note_managed(outcome.report, outcome.notes);
   }
   if (release.simulated) {
-    outcome.notes.push_back(
-        "PyTorch " + short_text(release.torch) + " was held against its own allocator on a GPU "
-        "that only counts, and against no real one, as " + short_text(runtime_->usual().torch) +
-        " was");
+    outcome.notes.push_back("PyTorch " + short_text(release.torch) +
+                            " was held against its own allocator on a GPU "
+                            "that only counts, and against no real one, as " +
+                            short_text(runtime_->usual().torch) + " was");
   }
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +

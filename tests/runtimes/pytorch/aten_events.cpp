@@ -1,8 +1,10 @@
 // What an op of ATen's table asks of the allocator. A call a line of standard input, as JSON:
-//   {"gpu": "h200", "release": "2.11", "op": "mul.Tensor", "args": [{"tensor": [2, 3], "strides": [3, 1],
+//   {"gpu": "h200", "release": "2.11", "op": "mul.Tensor", "args": [{"tensor": [2, 3], "strides":
+//   [3, 1],
 //    "dtype": "float32", "grad": true}, 2.0], "autocast": "bfloat16", "roots": [0]}
-// `release` absent: the one that was measured. A type is {"dtype": …}. A tensor that wants a gradient is a leaf's clone, unless it overlaps
-// itself. `roots`: of results that have a gradient, those that backward begins at; absent: all.
+// `release` absent: the one that was measured. A type is {"dtype": …}. A tensor that wants a
+// gradient is a leaf's clone, unless it overlaps itself. `roots`: of results that have a gradient,
+// those that backward begins at; absent: all.
 //
 // A line each answers with bytes that come (+) and go (-): in the op, as Python drops its arguments
 // and results, and in backward: {"op": […], "drop": […], "backward": […]}. Or with {"refused": …}.

@@ -103,9 +103,9 @@ class CachingAllocator final : public Allocator {
       return segment != other.segment ? segment < other.segment : offset < other.offset;
     }
   };
-  /// Free blocks of one pool, by size and then by what `among_` says (BlockComparatorSize). They are tens at a
-  /// time, and hundreds in deep models, so that a bin for a 64th of each power of two seldom holds
-  /// more than a few.
+  /// Free blocks of one pool, by size and then by what `among_` says (BlockComparatorSize). They
+  /// are tens at a time, and hundreds in deep models, so that a bin for a 64th of each power of two
+  /// seldom holds more than a few.
   class FreeList {
    public:
     void insert(Node* node);

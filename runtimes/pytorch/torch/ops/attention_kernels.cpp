@@ -98,6 +98,12 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
 
 namespace {
 
+/// A gradient of keys or values for each of the queries' heads that share them.
+Tensor for_each_head(const Tensor& x, const Tensor& query) {
+  const Dims expanded = {x.size(0), x.size(2), query.size(1), x.size(3)};
+  return empty(x.context(), expanded, x.type(), Category::Workspace);
+}
+
 /// What flash attention accumulates into.
 std::int64_t flash_width(std::int64_t head_dim) {
   return round_up(head_dim, head_dim <= 128 ? 32 : 64);
@@ -156,9 +162,8 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
       const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
       if (k.size(1) != q.size(1)) {
-        const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
-        const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
-        const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
+        const Tensor keys = for_each_head(k, q);
+        const Tensor values = for_each_head(k, q);
       }
       return outputs;
     };
@@ -265,8 +270,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   const auto make_backward = [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value),
             mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
-            seed = Saved(seed), offset = Saved(offset)](Node& self,
-                                                        Gradients& grads) -> Gradients {
+            seed = Saved(seed), offset = Saved(offset)](Node& self, Gradients& grads) -> Gradients {
       Context& c = grads[0].context();
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
@@ -274,6 +278,9 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
       const Tensor bias = mask.unpack();
       const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), offset.unpack()};
       Gradients outputs = {efficient_gradient(q), efficient_gradient(k), efficient_gradient(v)};
+      const bool shared = k.size(1) != q.size(1);
+      const Tensor keys = shared ? for_each_head(k, q) : Tensor();
+      const Tensor values = shared ? for_each_head(v, q) : Tensor();
       if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);
       workspace(c, backward_workspace(c.arch, q, k, v));

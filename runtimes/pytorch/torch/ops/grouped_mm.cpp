@@ -7,14 +7,15 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// aten/src/ATen/native/cuda/GroupMM.cu: CUTLASS's arguments of each group, and its workspace: tensor
-/// maps of 128 bytes and more for each multiprocessor.
-/// Other cards and types multiply group by group.
+/// aten/src/ATen/native/cuda/GroupMM.cu: CUTLASS's arguments of each group, and its workspace:
+/// tensor maps of 128 bytes and more for each multiprocessor. Other cards and types multiply group
+/// by group.
 void use_cutlass(Context& context, ScalarType type, std::int64_t groups) {
   const int sm = context.arch.sm;
   if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return;
   const ReleaseRules& rules = context.release.rules;
-  const std::int64_t of_each = sm == 90 ? rules.grouped_mm_on_hopper : rules.grouped_mm_on_blackwell;
+  const std::int64_t of_each =
+      sm == 90 ? rules.grouped_mm_on_hopper : rules.grouped_mm_on_blackwell;
   const auto bytes = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Byte, Category::Workspace);
   };

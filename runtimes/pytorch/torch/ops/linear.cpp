@@ -196,8 +196,9 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   const Tensor left = as_cublas_takes(a);
   // A bias, or what looks like one, is an epilogue of cuBLASLt's (isInputCompliesAddmmCudaLt).
   const bool is_bias =
-      (bias.rank() == 1 || bias.size(0) == 1) && b.size(0) > 1 && b.size(1) > 1;
-  is_bias ? context.cublas.use_lt(context) : context.cublas.use(context);
+      bias.rank() == 1 || bias.size(0) == 1 || context.release.rules.lt_adds_matrices;
+  is_bias&& b.size(0) > 1 && b.size(1) > 1 ? context.cublas.use_lt(context)
+                                           : context.cublas.use(context);
   set_history(result, node);
   return result;
 }

@@ -16,7 +16,7 @@ struct Row {
 constexpr Row kRows[] = {
     {.release = "2.9",
      .rules = {.sums_few_rows_in_place = false,
-               .cub_lays_out_twice = false,
+               .cub_lays_out_words = false,
                .grouped_mm_on_hopper = 640}},
     {.release = "2.11", .rules = {}},
     {.release = "2.13",
@@ -33,6 +33,7 @@ constexpr Row kRows[] = {
                .large_workspaces_on_blackwell = true,
                .oldest_segment_first = true,
                .outer_products_by_triton = true,
+               .lt_adds_matrices = true,
                .efficient_takes_groups = true,
                .efficient_seeds_on_gpu = true,
                .logic_of_bools = true,

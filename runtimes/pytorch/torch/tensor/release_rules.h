@@ -25,6 +25,8 @@ struct ReleaseRules {
   /// torch/_native/ops/bmm_outer_product: a stack of columns by rows, as the rotary embedding's
   /// angles are, is a kernel of Triton's and no product of cuBLAS's.
   bool outer_products_by_triton = false;
+  /// Blas.cpp, isInputCompliesAddmmCudaLt: a bias of two dimensions is cuBLASLt's as well.
+  bool lt_adds_matrices = false;
   /// sdp_utils.cpp, can_use_mem_efficient_attention: takes keys that several queries share.
   bool efficient_takes_groups = false;
   /// attention.cu, _efficient_attention_forward: dropout's seed and offset are on the GPU, drawn or
@@ -40,8 +42,9 @@ struct ReleaseRules {
   bool sorts_few_bits = false;
   /// EmbeddingBackwardKernel.cu: few rows of many parts each are added up where they belong.
   bool sums_few_rows_in_place = true;
-  /// cub's scan and its selection ask for one part, which they lay out again (CCCL 3, of CUDA 13).
-  bool cub_lays_out_twice = true;
+  /// cub's ScanTileState::AllocationSize, of CCCL 3 in CUDA 13: states that fit into a word are
+  /// laid out as parts of their own are; else they ask for what they are.
+  bool cub_lays_out_words = true;
   /// FunctionsManual's maximum and minimum: which of two arguments is computed first.
   bool extremum_masks_first = false;
   /// Bytes of CUTLASS's workspace for each multiprocessor in a grouped product, on Hopper and on

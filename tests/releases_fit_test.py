@@ -114,7 +114,10 @@ def test_a_release_is_told_of():
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--release", "2.12"], "no rules of PyTorch '2.12' are derived; .* or 2.15, or vramfit run"),
+        (
+            ["--release", "2.12"],
+            "no rules of PyTorch '2.12' are derived; .* or 2.15, or vramfit run",
+        ),
         (["--runtime", "vllm", "--release", "2.13"], "release: unknown '2.13'; 0.26 or 0.33"),
         (["--runtime", "vramfit", "--release", "2.13"], "release"),
     ],

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from built import ROOT, measured_release
+from built import measured_release
 from dry_runs import GB, OUT_OF_MEMORY, answer_of, stage, took
 
 

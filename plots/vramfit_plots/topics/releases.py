@@ -128,7 +128,7 @@ def _short(release: Release) -> str:
     return ".".join(release.versions["torch"].split(".")[:2])
 
 
-def _line(axes: Axes, heights: Sequence[float], look: tuple[str, str, str], above: bool) -> None:
+def _curve(axes: Axes, heights: Sequence[float], look: tuple[str, str, str], above: bool) -> None:
     _, color, marker = look
     axes.plot(range(len(heights)), heights, color=color, marker=marker, markersize=4)
     last = len(heights) - 1
@@ -150,7 +150,7 @@ def _levels(releases: Sequence[Release], case: str) -> list[list[float]]:
 
 def _panel(axes: Axes, levels: Sequence[Sequence[float]], releases: Sequence[Release]) -> None:
     for heights, look in zip(levels, _LEVELS, strict=True):
-        _line(axes, heights, look, above=look is _LEVELS[0])
+        _curve(axes, heights, look, above=look is _LEVELS[0])
     low, high = min(map(min, levels)), max(map(max, levels))
     span = (1 + 2 * _ROOM) * max(high - low, _LEAST_SPAN)
     axes.set_ylim((low + high - span) / 2, (low + high + span) / 2)

@@ -124,6 +124,16 @@ Tensor folded(const Tensor& a, const Tensor& b) {
   return turned ? contiguous(transpose(result, sizes.rank() - 2, sizes.rank() - 1)) : result;
 }
 
+/// isInputCompliesAddmmCudaLt: what is added is an epilogue of cuBLASLt's.
+bool is_epilogue(const Context& context, const Tensor& bias, const Tensor& b,
+                 const Tensor& result) {
+  if (b.size(0) == 1 || b.size(1) == 1) return false;
+  const bool of_rows = bias.rank() == 1 || bias.size(0) == 1;
+  if (of_rows) return bias.size(-1) == b.size(1);
+  return context.release.rules.lt_adds_matrices && is_half(result.type()) && bias.is_contiguous() &&
+         bias.sizes() == result.sizes();
+}
+
 }  // namespace
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
@@ -194,11 +204,8 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   Tensor result = empty(context, {a.size(0), b.size(1)}, a.type());
   const Tensor right = as_cublas_takes(b);
   const Tensor left = as_cublas_takes(a);
-  // A bias, or what looks like one, is an epilogue of cuBLASLt's (isInputCompliesAddmmCudaLt).
-  const bool is_bias =
-      bias.rank() == 1 || bias.size(0) == 1 || context.release.rules.lt_adds_matrices;
-  is_bias&& b.size(0) > 1 && b.size(1) > 1 ? context.cublas.use_lt(context)
-                                           : context.cublas.use(context);
+  is_epilogue(context, bias, b, result) ? context.cublas.use_lt(context)
+                                        : context.cublas.use(context);
   set_history(result, node);
   return result;
 }

@@ -25,7 +25,7 @@ struct ReleaseRules {
   /// torch/_native/ops/bmm_outer_product: a stack of columns by rows, as the rotary embedding's
   /// angles are, is a kernel of Triton's and no product of cuBLAS's.
   bool outer_products_by_triton = false;
-  /// Blas.cpp, isInputCompliesAddmmCudaLt: a bias of two dimensions is cuBLASLt's as well.
+  /// Blas.cpp: a whole matrix in 16 bits is added by cuBLASLt, as a row is. Read off calls.
   bool lt_adds_matrices = false;
   /// sdp_utils.cpp, can_use_mem_efficient_attention: takes keys that several queries share.
   bool efficient_takes_groups = false;

@@ -246,7 +246,9 @@ Tensor delta_of(const Tensor& grad, const Tensor& q) {
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                            const SdpaOptions& options) {
   Context& context = query.context();
-  const bool training = needs_graph(context, query, key, value);
+  const bool training = needs_graph(context, query, key, value) ||
+                        (context.release.rules.efficient_sums_for_masks && options.mask.defined() &&
+                         needs_graph(context, options.mask));
   // Seed and offset of dropout; else they stay on the CPU.
   const bool seeds = context.release.rules.efficient_seeds_on_gpu;
   const auto seed_of = [&] { return seeds ? empty(context, {}, ScalarType::Long) : Tensor(); };

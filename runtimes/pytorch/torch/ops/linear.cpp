@@ -127,7 +127,8 @@ Tensor folded(const Tensor& a, const Tensor& b) {
 /// isInputCompliesAddmmCudaLt: what is added is an epilogue of cuBLASLt's.
 bool is_epilogue(const Context& context, const Tensor& bias, const Tensor& b,
                  const Tensor& result) {
-  if (b.size(0) == 1 || b.size(1) == 1) return false;
+  const bool thin = b.size(0) == 1 && !context.tape.in_times();  // then it stands for many
+  if (thin || b.size(1) == 1) return false;
   const bool of_rows = bias.rank() == 1 || bias.size(0) == 1;
   if (of_rows) return bias.size(-1) == b.size(1);
   return context.release.rules.lt_adds_matrices && is_half(result.type()) && bias.is_contiguous() &&

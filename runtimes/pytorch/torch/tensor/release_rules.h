@@ -29,6 +29,11 @@ struct ReleaseRules {
   bool lt_adds_matrices = false;
   /// sdp_utils.cpp, can_use_mem_efficient_attention: takes keys that several queries share.
   bool efficient_takes_groups = false;
+  /// The same with a mask alone that wants a gradient keeps its rows' sums.
+  bool efficient_sums_for_masks = false;
+  /// can_use_cudnn_attention: widths are what cuDNN has for forward alone, or for backward as well;
+  /// else one limit of a card's.
+  bool cudnn_widths_by_direction = false;
   /// attention.cu, _efficient_attention_forward: dropout's seed and offset are on the GPU, drawn or
   /// not.
   bool efficient_seeds_on_gpu = false;

@@ -124,14 +124,16 @@ Tensor folded(const Tensor& a, const Tensor& b) {
   return turned ? contiguous(transpose(result, sizes.rank() - 2, sizes.rank() - 1)) : result;
 }
 
-/// isInputCompliesAddmmCudaLt: what is added is an epilogue of cuBLASLt's.
+/// isInputCompliesAddmmCudaLt: what is added is an epilogue of cuBLASLt's. Whether rows are of one
+/// element shows where workspaces are of calls alone; LLM.int8()'s one outlier stands for many.
 bool is_epilogue(const Context& context, const Tensor& bias, const Tensor& b,
                  const Tensor& result) {
-  const bool thin = b.size(0) == 1 && !context.tape.in_times();  // then it stands for many
-  if (thin || b.size(1) == 1) return false;
-  const bool of_rows = bias.rank() == 1 || bias.size(0) == 1;
-  if (of_rows) return bias.size(-1) == b.size(1);
-  return context.release.rules.lt_adds_matrices && is_half(result.type()) && bias.is_contiguous() &&
+  const ReleaseRules& rules = context.release.rules;
+  const bool shows = rules.workspaces == Workspaces::OfCalls && !context.tape.in_times();
+  if (b.size(1) == 1 || (shows && b.size(0) == 1)) return false;
+  const bool is_row = bias.rank() == 1 || bias.size(0) == 1;
+  if (is_row) return bias.size(-1) == b.size(1);
+  return rules.lt_adds_matrices && is_half(result.type()) && bias.is_contiguous() &&
          bias.sizes() == result.sizes();
 }
 

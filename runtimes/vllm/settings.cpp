@@ -86,7 +86,7 @@ const Settings& settings() {
        .choices = {"server", "offline"}},
       {.name = "release",
        .with = Inference,
-       .help = "of vLLM: 0.26 (default), which was measured, or 0.33",
+       .help = "0.26 (default), which was measured, or 0.33",
        .choices = {"0.26", "0.33"},
        .offers = {{"", "0.26"}, {"0.33", "0.33, simulated"}}},
       {.name = "tensor-parallel",

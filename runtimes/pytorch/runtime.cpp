@@ -172,11 +172,9 @@ std::vector<std::string> TorchWorkload::cautions() const {
 std::string TorchWorkload::about() const {
   const bool quantised = pretrained() && pretrained()->quantization;
   return "PyTorch " + short_text(release_->torch) +
-         (release_->simulated
-              ? " (only " + short_text(runtime_->usual().torch) + " was measured)"
-              : "") +
-         " and transformers " +
-         short_text(release_->transformers) +
+         (release_->simulated ? " (only " + short_text(runtime_->usual().torch) + " was measured)"
+                              : "") +
+         " and transformers " + short_text(release_->transformers) +
          (quantised ? " with bitsandbytes " + short_text(release_->bitsandbytes) : "") +
          ", eager mode. --runtime vramfit is this project's own step, which needs less.";
 }
@@ -195,7 +193,11 @@ std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
 
-nlohmann::ordered_json TorchWorkload::asked() const { return pytorch::asked(options()); }
+nlohmann::ordered_json TorchWorkload::asked() const {
+  nlohmann::ordered_json json = pytorch::asked(options());
+  json["release"] = release_->name;
+  return json;
+}
 
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());

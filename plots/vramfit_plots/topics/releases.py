@@ -132,7 +132,7 @@ def _curve(axes: Axes, heights: Sequence[float], look: tuple[str, str, str], abo
     _, color, marker = look
     axes.plot(range(len(heights)), heights, color=color, marker=marker, markersize=4)
     last = len(heights) - 1
-    side = {"va": "bottom" if above else "top", "size": 8, "color": color}
+    side: dict[str, Any] = {"va": "bottom" if above else "top", "size": 8, "color": color}
     up = 1 if above else -1
     for i, height in enumerate(heights[:-1]):
         if i == 0 or number(height, 1) != number(heights[i - 1], 1):

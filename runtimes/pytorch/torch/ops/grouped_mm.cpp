@@ -9,10 +9,10 @@ namespace {
 
 /// aten/src/ATen/native/cuda/GroupMM.cu: CUTLASS's arguments of each group, and its workspace:
 /// tensor maps of 128 bytes and more for each multiprocessor. Other cards and types multiply group
-/// by group.
-void use_cutlass(Context& context, ScalarType type, std::int64_t groups) {
+/// by group, each after the other in one place.
+void multiply_groups(Context& context, ScalarType type, std::int64_t groups) {
   const int sm = context.arch.sm;
-  if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return;
+  if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return context.cublas.use(context);
   const ReleaseRules& rules = context.release.rules;
   const std::int64_t of_each =
       sm == 90 ? rules.grouped_mm_on_hopper : rules.grouped_mm_on_blackwell;
@@ -32,7 +32,7 @@ bool is_column_major_stack(const Tensor& a) {
 
 Tensor product(Context& context, const Dims& sizes, ScalarType type, std::int64_t groups) {
   Tensor result = empty(context, sizes, type);
-  use_cutlass(context, type, groups);
+  multiply_groups(context, type, groups);
   return result;
 }
 

@@ -11,6 +11,7 @@ from releases.known import chosen
 from stood_in import play
 
 GPUS = "h200", "rtx4090", "b200"
+WITH_CUTLASS = "h200", "b200"  # elsewhere grouped products are groups' own, and offsets are 0 here
 OTHERS = [each["name"] for each in releases() if each["name"] != measured_release()["name"]]
 
 
@@ -21,7 +22,11 @@ def test_ops_take_what_that_releases_do(name, gpu, tmp_path):
     (release,) = chosen(f"torch-{name}")
     if not release.python.exists():
         pytest.skip(f"no torch: {release.python} is not there")
-    calls = [{**call, "release": name} for call in drawn(gpu)]
+    calls = [
+        {**call, "release": name}
+        for call in drawn(gpu)
+        if call["op"] != "_grouped_mm.default" or gpu in WITH_CUTLASS
+    ]
     file = tmp_path / "calls.jsonl"
     file.write_text("".join(f"{json.dumps(call)}\n" for call in calls))
     player = Path(__file__).with_name("aten_player.py").read_text()

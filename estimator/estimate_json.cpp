@@ -163,7 +163,7 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
 Json opening(bool fits, const Request& request, const Estimate& estimate) {
   return {{"schema", kEstimateSchema},
           {"runtime", request.workload->runtime().name()},
-          {"release", request.workload->runtime().release()},
+          {"release", request.workload->release()},
           {"fits", fits},
           {"asked", asked_json(request)},
           {"model", model_json(request.model, estimate)}};

@@ -1,5 +1,6 @@
 #include "estimator/releases.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -33,10 +34,14 @@ Release read_release(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
   allow_only(json, object,
-             {"name", "torch", "transformers", "peft", "accelerate", "bitsandbytes", "cuda",
-              "cudnn", "least_arch", "reserved_error", "int8_reserved_error"});
+             {"name", "simulated", "torch", "transformers", "peft", "accelerate", "bitsandbytes",
+              "cuda", "cudnn", "least_arch", "reserved_error", "int8_reserved_error"});
   Release release;
   release.name = json.text("name");
+  const pytorch::ReleaseRules* rules = pytorch::rules_of(release.name);
+  if (rules == nullptr) json.fail("name", "is '" + release.name + "', whose rules nobody derived");
+  release.rules = *rules;
+  release.simulated = json.boolean_or("simulated", false);
   release.torch = read_version(json, object, "torch");
   release.transformers = read_version(json, object, "transformers");
   release.peft = read_version(json, object, "peft");
@@ -97,6 +102,11 @@ const Release& release_named(const std::string& name) {
   throw BadInput("release: unknown '" + name + "'; " + names);
 }
 
-const Release& current_release() { return releases().back(); }
+const Release& current_release() {
+  const auto newest = std::find_if(releases().rbegin(), releases().rend(),
+                                   [](const Release& one) { return !one.simulated; });
+  if (newest == releases().rend()) throw BadInput("releases.json: none was measured");
+  return *newest;
+}
 
 }  // namespace vramfit

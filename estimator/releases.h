@@ -13,7 +13,7 @@ const std::vector<pytorch::Release>& releases();
 /// By its name, "2.11". Throws BadInput that lists those there are.
 const pytorch::Release& release_named(const std::string& name);
 
-/// What figures hold for: the newest.
+/// What figures hold for where nobody names one: the newest that was measured.
 const pytorch::Release& current_release();
 
 /// The same from a text. Every key is required; `source` names the text in messages.

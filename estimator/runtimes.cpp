@@ -15,7 +15,7 @@
 namespace vramfit {
 
 const pytorch::PyTorchRuntime& current_pytorch() {
-  static const pytorch::PyTorchRuntime runtime(current_release());
+  static const pytorch::PyTorchRuntime runtime(releases(), current_release().name);
   return runtime;
 }
 

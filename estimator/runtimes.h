@@ -14,7 +14,7 @@ const std::vector<const Runtime*>& runtimes();
 /// The one that is meant where none is named.
 const Runtime& default_runtime();
 
-/// PyTorch's, of the release that figures hold for.
+/// PyTorch's, of all releases.
 const pytorch::PyTorchRuntime& current_pytorch();
 
 /// The axes of all of them, each once.

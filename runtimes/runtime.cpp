@@ -25,6 +25,6 @@ const Capabilities& Runtime::can() const {
   return can;
 }
 
-nlohmann::ordered_json Runtime::release() const { return nullptr; }
+nlohmann::ordered_json Workload::release() const { return nullptr; }
 
 }  // namespace vramfit

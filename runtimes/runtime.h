@@ -116,6 +116,8 @@ class Workload {
   virtual ~Workload() = default;
 
   virtual const Runtime& runtime() const = 0;
+  /// The libraries its figures hold for, by name; null where it has none.
+  virtual nlohmann::ordered_json release() const;
   virtual bool training() const { return false; }
   /// What others judge it by, where its runtime can be asked for what they say.
   virtual Facts facts() const { return {.weights = computes_in()}; }
@@ -221,8 +223,6 @@ class Runtime {
     require_sense(settings(), flags);
     return read(flags, training, model);
   }
-  /// The libraries its figures hold for, by name; null where it has none.
-  virtual nlohmann::ordered_json release() const;
 
  private:
   virtual std::shared_ptr<const Workload> read(const Flags& flags, bool training,

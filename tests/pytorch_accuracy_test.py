@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from built import ROOT, program
+from built import ROOT, measured_release, program
 from schema_test import objections, validator, without_strangers
 from vramfit_plots.accuracy import run
 from vramfit_plots.accuracy.bounds import BOUNDS
@@ -96,7 +96,7 @@ def test_models_have_the_parameters_that_were_counted(comparison):
 
 def test_the_error_of_what_is_reserved_is_the_published_one(comparison):
     worst = comparison.errors("peak reserved").abs().max()
-    release = json.loads((data_dir() / "releases.json").read_text())["releases"][-1]
+    release = measured_release()
     published = release["reserved_error"]["value"]
     assert worst <= published <= worst + 0.001
 
@@ -109,7 +109,7 @@ def test_the_error_of_llm_int8_is_that_of_the_weights_that_were_drawn():
     question = ["--model", "llama3-8b", "--precision", "bf16", "--quant", "int8", "--unpadded"]
     levels = ask(program("fit"), [*question, "--gpu", "h200", "--seq", "512"], "")["levels"]
     worst = max(abs(each / levels["reserved"] - 1) for each in measured)
-    release = json.loads((data_dir() / "releases.json").read_text())["releases"][-1]
+    release = measured_release()
     assert worst <= release["int8_reserved_error"]["value"] <= worst + 0.01
 
 

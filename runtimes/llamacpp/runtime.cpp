@@ -79,10 +79,6 @@ class LlamaCppRuntime final : public Runtime {
     return config;
   }
 
-  nlohmann::ordered_json release() const override {
-    return {{"name", "0c1e57098"}, {"llama.cpp", "0c1e57098"}, {"ggml", "0.25.3"}};
-  }
-
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {

@@ -62,6 +62,7 @@ class ServerWorkload final : public Workload {
         breakdowns_(std::make_shared<Breakdowns>()) {}
 
   const Runtime& runtime() const override;
+  nlohmann::ordered_json release() const override;
   Facts facts() const override;
   std::int64_t positions() const override;
   std::int64_t parameters(const ModelConfig& config) const override;

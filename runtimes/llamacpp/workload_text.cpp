@@ -88,6 +88,10 @@ std::string ServerWorkload::types() const {
          ", cache in " + (k == v ? k : k + " and " + v);
 }
 
+Json ServerWorkload::release() const {
+  return {{"name", "0c1e57098"}, {"llama.cpp", "0c1e57098"}, {"ggml", "0.25.3"}};
+}
+
 std::string ServerWorkload::about() const {
   return "llama.cpp 0c1e57098 (ggml 0.25.3) with CUDA. Ollama, LM Studio and others that start it "
          "take the same for the same settings.";

@@ -98,7 +98,7 @@ Json strategy_of(const std::optional<Pretrained>& pretrained) {
 
 }  // namespace
 
-const Settings& settings() {
+const Settings& settings_of_a_run() {
   using enum vramfit::Setting::With;
   using enum vramfit::Setting::Takes;
   static const Settings of_one = {

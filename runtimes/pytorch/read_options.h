@@ -7,8 +7,8 @@
 
 namespace vramfit::pytorch {
 
-/// What a run can be told.
-const Settings& settings();
+/// What a run of any release can be told.
+const Settings& settings_of_a_run();
 
 /// Reads flags into options. Throws BadInput on a value that is wrong.
 TorchTraining training_options(const Flags& flags, const ModelConfig& model);

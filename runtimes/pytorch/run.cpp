@@ -237,7 +237,10 @@ RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, c
                  std::uint64_t capacity, const Work& work) {
   const Fold& fold = walked.fold;
   const bool events = extent.detail.events;
-  CachingAllocator allocator(capacity + extent.extra_capacity);
+  CachingAllocator allocator(capacity + extent.extra_capacity,
+                             release.rules.oldest_segment_first
+                                 ? CachingAllocator::Among::Segments
+                                 : CachingAllocator::Among::Addresses);
   Ledger ledger(allocator, Counts::Blocks, events);
   std::vector<SegmentChange> segments;
   if (events) {

@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/runtime.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
@@ -14,23 +15,56 @@
 
 namespace vramfit::pytorch {
 
-const Settings& PyTorchRuntime::settings() const { return pytorch::settings(); }
+namespace {
+
+/// By its name; null: there is none.
+const Release* with_name(const std::vector<Release>& releases, const std::string& name) {
+  const auto found = std::find_if(releases.begin(), releases.end(),
+                                  [&](const Release& one) { return one.name == name; });
+  return found == releases.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of(const std::vector<Release>& releases) {
+  std::vector<std::string> names;
+  for (const Release& each : releases) names.push_back(each.name);
+  return names;
+}
+
+vramfit::Setting release_setting(const std::vector<Release>& releases, const Release& usual) {
+  std::vector<Offer> offers;
+  for (const Release& each : releases) {
+    offers.push_back({each.name, each.name + (each.simulated ? ", simulated" : "")});
+  }
+  return {.name = "release",
+          .help = "of PyTorch: " + one_of(names_of(releases)) + " (default " + usual.name +
+                  ", which was measured)",
+          .offers = with_default(std::move(offers), usual.name)};
+}
+
+}  // namespace
+
+PyTorchRuntime::PyTorchRuntime(std::vector<Release> releases, const std::string& usual)
+    : releases_(std::move(releases)),
+      usual_(&release_named(usual)),
+      settings_(settings_of_a_run()) {
+  settings_.push_back(release_setting(releases_, *usual_));
+}
+
+const Release& PyTorchRuntime::release_named(const std::string& name) const {
+  if (const Release* release = with_name(releases_, name)) return *release;
+  throw BadInput("release: no rules of PyTorch '" + name + "' are derived; " +
+                 one_of(names_of(releases_)) +
+                 ", or vramfit run with that release installed, which asks PyTorch itself");
+}
 
 std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool training,
                                                      const ModelConfig& model) const {
-  if (training) return std::make_shared<TorchWorkload>(*this, training_options(flags, model));
-  return std::make_shared<TorchWorkload>(*this, generation_options(flags));
-}
-
-nlohmann::ordered_json PyTorchRuntime::release() const {
-  return {{"name", versions_.name},
-          {"torch", pytorch::text(versions_.torch)},
-          {"transformers", pytorch::text(versions_.transformers)},
-          {"peft", pytorch::text(versions_.peft)},
-          {"accelerate", pytorch::text(versions_.accelerate)},
-          {"bitsandbytes", pytorch::text(versions_.bitsandbytes)},
-          {"cuda", short_text(versions_.cuda)},
-          {"cudnn", pytorch::text(versions_.cudnn)}};
+  const auto name = typed(flags, "release");
+  const Release& release = name ? release_named(*name) : usual();
+  if (training) {
+    return std::make_shared<TorchWorkload>(*this, training_options(flags, model), &release);
+  }
+  return std::make_shared<TorchWorkload>(*this, generation_options(flags), &release);
 }
 
 const Capabilities& PyTorchRuntime::can() const {
@@ -45,7 +79,7 @@ const Capabilities& PyTorchRuntime::can() const {
 }
 
 std::optional<ModelConfig> PyTorchRuntime::read_model(const ModelSource& source) const {
-  return taped_config(std::make_shared<const ModelSource>(source), versions_);
+  return taped_config(std::make_shared<const ModelSource>(source), usual());
 }
 
 void PyTorchRuntime::complete(Flags& flags, const Script& script) const {
@@ -97,42 +131,6 @@ Facts TorchWorkload::facts() const {
   return facts;
 }
 
-// 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
-// precision, and half of them have the other in mind.
-std::optional<Choice> TorchWorkload::also_meant() const {
-  const auto* o = std::get_if<TorchTraining>(&options());
-  if (o == nullptr || o->lora || is_stage(*o)) return {};
-  if (o->distributed && o->distributed->mixed_precision) return {};
-  if (o->precision != DType::Fp32) {
-    const std::string cast = name(o->autocast.value_or(o->precision));
-    return Choice{.label = "fp32 weights under --autocast " + cast,
-                  .flags = {{"precision", "fp32"}, {"autocast", cast}}};
-  }
-  if (!o->autocast) return {};
-  const std::string type = name(*o->autocast);
-  return Choice{.label = "--precision " + type + " without autocast",
-                .flags = {{"precision", type}},
-                .without = {"autocast"}};
-}
-
-// GradScaler refuses to unscale gradients in fp16.
-std::vector<std::string> TorchWorkload::cautions() const {
-  const auto* o = std::get_if<TorchTraining>(&options());
-  if (o == nullptr || o->precision != DType::Fp16 || o->autocast || o->lora) return {};
-  return {
-      "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
-      "--autocast fp16 is what GradScaler is for"};
-}
-
-std::string TorchWorkload::about() const {
-  const Release& versions = runtime_->versions();
-  const bool quantised = pretrained() && pretrained()->quantization;
-  return "PyTorch " + short_text(versions.torch) + " and transformers " +
-         short_text(versions.transformers) +
-         (quantised ? " with bitsandbytes " + short_text(versions.bitsandbytes) : "") +
-         ", eager mode. --runtime vramfit is this project's own step, which needs less.";
-}
-
 DType TorchWorkload::computes_in() const {
   const auto* training = std::get_if<TorchTraining>(&options());
   if (training == nullptr) return std::get<TorchGeneration>(options()).precision;
@@ -147,7 +145,11 @@ std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
 
-nlohmann::ordered_json TorchWorkload::asked() const { return pytorch::asked(options()); }
+nlohmann::ordered_json TorchWorkload::asked() const {
+  nlohmann::ordered_json json = pytorch::asked(options());
+  json["release"] = release_->name;
+  return json;
+}
 
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());
@@ -169,8 +171,7 @@ const std::optional<Pretrained>& TorchWorkload::pretrained() const {
 }
 
 std::optional<double> TorchWorkload::reserved_error() const {
-  const Release& versions = runtime_->versions();
-  return keeps_outliers(pretrained()) ? versions.int8_reserved_error : versions.reserved_error;
+  return keeps_outliers(pretrained()) ? release_->int8_reserved_error : release_->reserved_error;
 }
 
 // The warm-up of the loader leaves some of the card alone; device_map="auto" goes by what there is.
@@ -324,7 +325,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                            const Extent& extent) const {
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  const Release& release = runtime_->versions();
+  const Release& release = *release_;
   outcome.overhead.context = library_sizes(gpu.overhead, release.name).context;
   if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
@@ -333,6 +334,12 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.report = run_most(gpu, release, config, trained, extent, capacity, outcome);
     note_kept_inputs(trained, outcome.notes);
     note_managed(outcome.report, outcome.notes);
+  }
+  if (release.simulated) {
+    outcome.notes.push_back("PyTorch " + short_text(release.torch) +
+                            " was held against its own allocator on a GPU "
+                            "that only counts, and against no real one, as " +
+                            short_text(runtime_->usual().torch) + " was");
   }
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +

@@ -6,39 +6,50 @@
 
 namespace vramfit::pytorch {
 
-/// PyTorch and transformers of one release in eager mode, as most people run them.
+/// PyTorch and transformers in eager mode, as most people run them.
 class PyTorchRuntime final : public Runtime {
  public:
-  explicit PyTorchRuntime(Release versions) : versions_(std::move(versions)) {}
+  /// At least one, the oldest first; `usual` is one of them, by its name.
+  PyTorchRuntime(std::vector<Release> releases, const std::string& usual);
+  PyTorchRuntime(const PyTorchRuntime&) = delete;
+  PyTorchRuntime& operator=(const PyTorchRuntime&) = delete;
 
-  const Release& versions() const { return versions_; }
+  /// What is asked about where nobody names one.
+  const Release& usual() const { return *usual_; }
+  /// Throws BadInput that lists those there are.
+  const Release& release_named(const std::string& name) const;
 
   const char* name() const override { return "pytorch"; }
-  const Settings& settings() const override;
+  const Settings& settings() const override { return settings_; }
   /// A config is read for its sake: transformers has every family.
   bool runs(const FamilyReader&) const override { return true; }
   const Capabilities& can() const override;
   const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
-  /// One of a type that its release has a tape of.
+  /// One of a type that there is a tape of.
   std::optional<ModelConfig> read_model(const ModelSource& source) const override;
   void complete(Flags& flags, const Script& script) const override;
-  nlohmann::ordered_json release() const override;
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,
                                        const ModelConfig& model) const override;
 
-  Release versions_;
+  std::vector<Release> releases_;
+  const Release* usual_;
+  Settings settings_;
 };
 
 /// A run under it.
 class TorchWorkload final : public OptionsWorkload<TorchWorkload, TorchGeneration, TorchTraining> {
  public:
-  /// `runtime` must outlive the workload.
-  TorchWorkload(const PyTorchRuntime& runtime, TorchOptions options)
-      : OptionsWorkload(std::move(options)), runtime_(&runtime) {}
+  /// `runtime` must outlive the workload. `release`: one of its, where it is not the usual one.
+  TorchWorkload(const PyTorchRuntime& runtime, TorchOptions options,
+                const Release* release = nullptr)
+      : OptionsWorkload(std::move(options)),
+        runtime_(&runtime),
+        release_(release != nullptr ? release : &runtime.usual()) {}
 
   const Runtime& runtime() const override { return *runtime_; }
+  nlohmann::ordered_json release() const override;
   Facts facts() const override;
   DType computes_in() const override;
   Demand demand() const override;
@@ -63,6 +74,7 @@ class TorchWorkload final : public OptionsWorkload<TorchWorkload, TorchGeneratio
 
  private:
   const PyTorchRuntime* runtime_;
+  const Release* release_;
 };
 
 }  // namespace vramfit::pytorch

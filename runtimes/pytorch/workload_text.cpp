@@ -1,4 +1,6 @@
 // What a run under PyTorch is, in words.
+#include <nlohmann/json.hpp>
+
 #include "runtimes/notes.h"
 #include "runtimes/pytorch/read_distributed.h"
 #include "runtimes/pytorch/runtime.h"
@@ -47,6 +49,54 @@ std::string states_type(TorchOptimizer kind, const std::string& trained) {
 }
 
 }  // namespace
+
+std::string TorchWorkload::about() const {
+  const bool quantised = pretrained() && pretrained()->quantization;
+  return "PyTorch " + short_text(release_->torch) +
+         (release_->simulated ? " (only " + short_text(runtime_->usual().torch) + " was measured)"
+                              : "") +
+         " and transformers " + short_text(release_->transformers) +
+         (quantised ? " with bitsandbytes " + short_text(release_->bitsandbytes) : "") +
+         ", eager mode. --runtime vramfit is this project's own step, which needs less.";
+}
+
+nlohmann::ordered_json TorchWorkload::release() const {
+  return {{"name", release_->name},
+          {"torch", pytorch::text(release_->torch)},
+          {"transformers", pytorch::text(release_->transformers)},
+          {"peft", pytorch::text(release_->peft)},
+          {"accelerate", pytorch::text(release_->accelerate)},
+          {"bitsandbytes", pytorch::text(release_->bitsandbytes)},
+          {"cuda", short_text(release_->cuda)},
+          {"cudnn", pytorch::text(release_->cudnn)}};
+}
+
+// 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
+// precision, and half of them have the other in mind.
+std::optional<Choice> TorchWorkload::also_meant() const {
+  const auto* o = std::get_if<TorchTraining>(&options());
+  if (o == nullptr || o->lora || is_stage(*o)) return {};
+  if (o->distributed && o->distributed->mixed_precision) return {};
+  if (o->precision != DType::Fp32) {
+    const std::string cast = name(o->autocast.value_or(o->precision));
+    return Choice{.label = "fp32 weights under --autocast " + cast,
+                  .flags = {{"precision", "fp32"}, {"autocast", cast}}};
+  }
+  if (!o->autocast) return {};
+  const std::string type = name(*o->autocast);
+  return Choice{.label = "--precision " + type + " without autocast",
+                .flags = {{"precision", type}},
+                .without = {"autocast"}};
+}
+
+// GradScaler refuses to unscale gradients in fp16.
+std::vector<std::string> TorchWorkload::cautions() const {
+  const auto* o = std::get_if<TorchTraining>(&options());
+  if (o == nullptr || o->precision != DType::Fp16 || o->autocast || o->lora) return {};
+  return {
+      "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
+      "--autocast fp16 is what GradScaler is for"};
+}
 
 std::string TorchWorkload::text(const std::string& sizes) const {
   if (const auto* o = std::get_if<TorchGeneration>(&options())) {

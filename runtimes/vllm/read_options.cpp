@@ -35,7 +35,7 @@ Options read_options(const Flags& flags) {
   options.sequences = given(flags, "max-num-seqs", kMostSequences);
   options.block = given(flags, "block-size", kMostSequences);
   options.largest_capture = given(flags, "max-cudagraph-capture-size", kMostTokens);
-  options.release = typed(flags, "vllm-release").value_or(options.release);
+  options.release = typed(flags, "release").value_or(options.release);
   options.eager = has(flags, "enforce-eager");
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";

@@ -26,7 +26,7 @@ const Release& release_named(const std::string& name) {
   const auto* found = std::find_if(std::begin(kReleases), std::end(kReleases),
                                    [&](const Release& one) { return one.name == name; });
   if (found != std::end(kReleases)) return *found;
-  throw BadInput("vllm-release: unknown '" + name + "'; 0.26 or 0.33");
+  throw BadInput("release: unknown '" + name + "'; 0.26 or 0.33");
 }
 
 }  // namespace vramfit::vllm

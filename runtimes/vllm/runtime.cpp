@@ -41,11 +41,6 @@ class VllmRuntime final : public Runtime {
     return described(source);
   }
 
-  nlohmann::ordered_json release() const override {
-    const Release& first = releases().front();
-    return {{"name", first.name}, {"vllm", first.vllm}, {"torch", first.torch}};
-  }
-
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {

@@ -33,6 +33,7 @@ class EngineWorkload final : public Workload {
       : shape_(std::move(shape)), options_(std::move(options)) {}
 
   const Runtime& runtime() const override;
+  nlohmann::ordered_json release() const override;
   Facts facts() const override;
   DType computes_in() const override { return options_.type; }
   std::int64_t positions() const override { return size(kLengthAxis); }

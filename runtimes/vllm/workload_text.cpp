@@ -34,7 +34,7 @@ Json EngineWorkload::asked() const {
           {"max_cudagraph_capture_size", or_null(options_.largest_capture)},
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},
-          {"vllm_release", options_.release},
+          {"release", options_.release},
           {"tensor_parallel", options_.tensor_parallel}};
 }
 
@@ -53,6 +53,11 @@ std::string EngineWorkload::types() const {
   const std::string cache =
       options_.cache_type == "auto" ? name(options_.type) : options_.cache_type;
   return "weights in " + weights + ", cache in " + cache;
+}
+
+Json EngineWorkload::release() const {
+  const Release& release = release_named(options_.release);
+  return {{"name", release.name}, {"vllm", release.vllm}, {"torch", release.torch}};
 }
 
 std::string EngineWorkload::about() const {

@@ -43,6 +43,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     python = ROOT / "build" / "exact" / "bin" / "python"
     parser.add_argument("--python", type=Path, default=python, help="that has torch")
+    parser.add_argument("--release", default="", help="its PyTorch, where not the measured one")
     parser.add_argument("--count", type=int, default=300, help="how many questions")
     parser.add_argument("--seed", default="1", help="another draws other questions")
     parser.add_argument("--types", default="", help="of these alone, with spaces between them")
@@ -89,7 +90,7 @@ def _file(given: argparse.Namespace, card: str) -> Path:
 def _answer(given: argparse.Namespace) -> list[Line]:
     require_made({FIT: "build"})
     lines = [
-        compared(played, answer(played, card), card)
+        compared(played, answer(played, card, given.release), card)
         for card in _CARDS[: given.count]
         for played in read_jsonl(_file(given, card))
     ]

@@ -17,11 +17,12 @@ _WITHOUT = {"padded": "--unpadded"}
 _ANSWERED = (0, 1)  # exit statuses: it fits, it does not
 
 
-def answer(question: Mapping[str, Any], card: str) -> Peaks | str:
-    """Or why it refuses."""
+def answer(question: Mapping[str, Any], card: str, release: str = "") -> Peaks | str:
+    """Or why it refuses. `release`: PyTorch's; "": the one that was measured."""
     with tempfile.TemporaryDirectory(prefix="vramfit-question-") as folder:
         (Path(folder) / "config.json").write_text(json.dumps(question["config"]))
         asked = ["--model", folder, "--gpu", card, "--json", *_flags(question["asked"])]
+        asked += ["--release", release] if release else []
         ran = subprocess.run([FIT, *asked], capture_output=True, text=True, check=False)
     if ran.returncode not in _ANSWERED:
         return ran.stderr.strip().removeprefix("vramfit: ") or f"ended with {ran.returncode}"

@@ -55,7 +55,7 @@ TEST(Lacks, CardsThatAReleasesBuildHasNoCodeFor) {
 
   pytorch::Release older = release;
   older.least_arch = Arch{70};
-  const pytorch::PyTorchRuntime runtime(older);
+  const pytorch::PyTorchRuntime runtime({older}, older.name);
   EXPECT_TRUE(trained("v100-16gb", DType::Fp16, runtime).notes.empty());
 }
 

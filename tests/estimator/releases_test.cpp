@@ -16,7 +16,12 @@ using pytorch::Version;
 
 TEST(Releases, AreFoundByName) {
   EXPECT_EQ(&release_named(current_release().name), &current_release());
-  expect_bad_input([] { release_named("1.0"); }, {"release: unknown '1.0'; 2.11"});
+  expect_bad_input([] { release_named("1.0"); }, {"release: unknown '1.0'; 2.9, 2.11"});
+}
+
+TEST(Releases, FiguresAreOfOneThatWasMeasured) {
+  EXPECT_FALSE(current_release().simulated);
+  EXPECT_TRUE(releases().back().simulated);
 }
 
 TEST(Releases, RulesCompareVersionsByNumber) {
@@ -45,6 +50,7 @@ TEST(Releases, AreReadStrictly) {
       {"/releases", Json::array(), "releases"},
       {"/releases/0", 7, "release 1"},
       {"/releases/0/name", absent, "name"},
+      {"/releases/0/name", "2.10", "is '2.10', whose rules nobody derived"},
       {"/releases/0/torhc", 1, "torhc"},
       {"/releases/0/torch", absent, "torch"},
       {"/releases/0/torch/version", "2.11.0+cu130", "a version such as 2.11.0"},

@@ -86,3 +86,39 @@ def test_those_that_are_kept_are_told(inputs):
     assert table.headings[1:] == [kept[0]["old"], *(change["new"] for change in kept)]
     assert len(table.rows) >= 3
     assert moved.rows
+
+
+def test_the_picture_has_every_pytorch_once(inputs):
+    picture = releases.draw(inputs)
+    found = inputs.releases
+    torches = list(dict.fromkeys(release.versions["torch"] for release in found.in_order))
+    assert len(torches) < len(found.in_order)
+    panels = picture.figure.axes
+    assert len(panels) == 4
+    for axes in panels:
+        assert [
+            f"{label.get_text()}." in torch
+            for label, torch in zip(axes.get_xticklabels(), torches, strict=True)
+        ]
+        reserved, allocated = (line.get_ydata() for line in axes.lines)
+        assert len(reserved) == len(allocated) == len(torches)
+        assert all(high > low for high, low in zip(reserved, allocated, strict=True))
+    (case,) = {
+        row["case"] for change in found.changes for row in change["rows"] if row["name"] == "step"
+    }
+    assert panels[0].lines[0].get_ydata()[-1] == found.in_order[-1].highest(case)[1] / 1e9
+    assert "simulated" in picture.signature
+
+
+def test_its_title_tells_what_moved(inputs):
+    title = releases.draw(inputs).title
+    assert title.startswith(
+        "Reserved at most, from PyTorch 2.9 to 2.15: 7B, a step \N{MINUS SIGN}1.3"
+    )
+    assert "LoRA" not in title, "0.03 GB"
+
+
+def test_without_what_is_told_nothing_is_drawn(inputs, played):
+    for without in (None, replace(played, changes=[{"rows": []}])):
+        with pytest.raises(AbsentError):
+            releases.draw(replace(inputs, releases=without))

@@ -130,7 +130,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     ]
     assert synthetic.report(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").glob("*.*")}
-    of_pytorch = {"checkpointing", "lora", "scaling"}  # which data/reference has
+    of_pytorch = {"checkpointing", "lora", "scaling", "releases"}  # which data/ has
     assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", *of_pytorch}
     index = (tmp_path / "report" / "index.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in index

@@ -166,6 +166,11 @@ def _comparable(stages: Mapping[str, Mapping[str, int]], case: Case) -> list[Map
     return [reading for name, reading in run.items() if not case.stages or name in case.stages]
 
 
+def stages(program: Path, case: Case, card: str, *more: str) -> dict[str, dict[str, int]]:
+    """What it says of each stage, by the case's own names, asked with `more` flags."""
+    return _stages(_answer(program, case, card, [*flags(case), *more]), case)
+
+
 def predict(program: Path, case: Case, card: str) -> Prediction:
     """On the card that it was measured on, by its name in data/gpus.json. Throws BadInputError
     where `fit` cannot answer."""

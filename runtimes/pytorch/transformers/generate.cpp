@@ -106,7 +106,7 @@ void generate(Context& context, Playback& playback, const CausalLm& model, const
   Tape& tape = context.tape;
   const auto play = [&] { playback.play(playback.ready(tape.take()), 1); };
   tape.begin_stage(Stage::Prefill);
-  if (generation.again) context.cublas.use(context);
+  if (generation.again) context.cublas.use_again(context);
   Sampler sampler(context, model, prompt, generation);
   sampler.step(prompt.size(1));
   tape.end_stage();

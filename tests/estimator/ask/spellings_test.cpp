@@ -191,7 +191,6 @@ class OfItsOwnWords final : public Runtime {
     return can;
   }
   const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
-  nlohmann::ordered_json release() const override { return nullptr; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags&, bool, const ModelConfig&) const override {

@@ -1,8 +1,10 @@
 // What an op of ATen's table asks of the allocator. A call a line of standard input, as JSON:
-//   {"gpu": "h200", "op": "mul.Tensor", "args": [{"tensor": [2, 3], "strides": [3, 1],
+//   {"gpu": "h200", "release": "2.11", "op": "mul.Tensor", "args": [{"tensor": [2, 3], "strides":
+//   [3, 1],
 //    "dtype": "float32", "grad": true}, 2.0], "autocast": "bfloat16", "roots": [0]}
-// A type is {"dtype": …}. A tensor that wants a gradient is a leaf's clone, unless it overlaps
-// itself. `roots`: of results that have a gradient, those that backward begins at; absent: all.
+// `release` absent: the one that was measured. A type is {"dtype": …}. A tensor that wants a
+// gradient is a leaf's clone, unless it overlaps itself. `roots`: of results that have a gradient,
+// those that backward begins at; absent: all.
 //
 // A line each answers with bytes that come (+) and go (-): in the op, as Python drops its arguments
 // and results, and in backward: {"op": […], "drop": […], "backward": […]}. Or with {"refused": …}.
@@ -41,9 +43,9 @@ Dims dims_of(const Json& list) {
 
 class Machine {
  public:
-  explicit Machine(const std::string& gpu)
+  Machine(const std::string& gpu, const std::string& release)
       : tape_(1),
-        context_(tape_, release_named("2.11"), gpu_of(budget_of(card_named(gpu))),
+        context_(tape_, release_named(release), gpu_of(budget_of(card_named(gpu))),
                  kUnlimitedBytes) {
     for (const bool backward : {false, true}) {  // what cuBLAS takes once
       const Setting thread(context_.backward_thread, backward);
@@ -151,7 +153,8 @@ int answer() {
     Json told;
     try {
       const std::string gpu = call.at("gpu");
-      told = machines.try_emplace(gpu, gpu).first->second.events_of(call);
+      const std::string release = call.value("release", current_release().name);
+      told = machines.try_emplace(gpu + release, gpu, release).first->second.events_of(call);
     } catch (const BadInput& refused) {
       told = {{"refused", refused.what()}};
     }

@@ -47,6 +47,20 @@ TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
   EXPECT_EQ(another.reserved(), 20 * kMiB);
 }
 
+TEST(CachingAllocator, OfBlocksAsLargeTheLowestOrOneOfTheOldestSegmentIsTaken) {
+  using Among = CachingAllocator::Among;
+  const auto taken_from_newer = [](Among among) {
+    CachingAllocator allocator(~std::uint64_t{0}, among);
+    std::vector<Block> blocks;  // two in each segment of 20 MiB, of which 4 MiB are left
+    for (int i = 0; i < 4; ++i) blocks.push_back(allocator.allocate(8 * kMiB));
+    EXPECT_LT(blocks[2].offset, blocks[0].offset) << "the driver goes down";
+    const std::uint64_t left = allocator.allocate(4 * kMiB).offset;
+    return left == blocks[3].offset + 8 * kMiB;
+  };
+  EXPECT_TRUE(taken_from_newer(Among::Addresses));
+  EXPECT_FALSE(taken_from_newer(Among::Segments));
+}
+
 TEST(CachingAllocator, AStreamReusesItsOwnBlocksAlone) {
   CachingAllocator allocator;
   const Block first = allocator.allocate(30 * kMiB);

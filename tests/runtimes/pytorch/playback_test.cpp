@@ -30,14 +30,15 @@ void expect_same(const RunReport& a, const RunReport& b) {
 }
 
 template <typename TorchOptions>
-void expect_played_as_walked(const ModelConfig& model, const TorchOptions& options) {
+void expect_played_as_walked(const ModelConfig& model, const TorchOptions& options,
+                             const Release& release = measured_release()) {
   Extent played;
   played.steps = 4;
   Extent walked = played;
   walked.exhaustive = true;
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB}) {
-    expect_same(run(h200(), measured_release(), model, options, played, capacity),
-                run(h200(), measured_release(), model, options, walked, capacity));
+    expect_same(run(h200(), release, model, options, played, capacity),
+                run(h200(), release, model, options, walked, capacity));
   }
 }
 
@@ -94,6 +95,22 @@ TEST(Playback, IsTheWalkOfEachLayerStepAndMicroBatch) {
     ++number;
   }
   EXPECT_GE(number, 20U);
+}
+
+TEST(Playback, OfEveryReleaseToo) {
+  TorchGeneration generation;
+  generation.seq = 40;
+  generation.batch = 2;
+  generation.generate = 6;
+  std::size_t number = 0;
+  for (const Release& release : releases()) {
+    for (const char* name : {"llama3.2-1b", "gpt2-124m", "gemma2-2b"}) {
+      SCOPED_TRACE(release.name + ", " + name);
+      const ModelConfig model = model_named(name);
+      expect_played_as_walked(model, training(number++), release);
+      expect_played_as_walked(model, generation, release);
+    }
+  }
 }
 
 TEST(Playback, OfAdaptersToo) {

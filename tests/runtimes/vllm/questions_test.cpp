@@ -75,7 +75,7 @@ TEST(VllmQuestions, RanksShareWhatALayerHas) {
 
 TEST(VllmQuestions, AnotherReleaseCountsItsBuffers) {
   const auto of = [](const char* release) {
-    return served({"--max-model-len", "4096", "--enforce-eager", "--vllm-release", release});
+    return served({"--max-model-len", "4096", "--enforce-eager", "--release", release});
   };
   EXPECT_GT(of("0.33").at("outside_torch"), of("0.26").at("outside_torch"));
   EXPECT_LT(of("0.33").at("blocks"), of("0.26").at("blocks"));

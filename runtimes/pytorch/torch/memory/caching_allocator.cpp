@@ -153,6 +153,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->bytes = bytes;
   node->small = small;
   node->stream = stream_;
+  if (among_ == Among::Segments) node->segment = segments_++;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
   if (segment_changes_++ == 0) load(DriverCode::FirstKernel);
@@ -181,6 +182,7 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
     rest->bytes = node->bytes - bytes;
     rest->small = small;
     rest->stream = stream_;
+    rest->segment = node->segment;
     rest->previous = node;
     rest->next = node->next;
     if (rest->next != nullptr) rest->next->previous = rest;

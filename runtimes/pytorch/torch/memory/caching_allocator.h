@@ -19,7 +19,8 @@ namespace vramfit::pytorch {
 /// blocks, which are reused and merged but not given back before memory runs out. A segment belongs
 /// to the stream it was taken on, and so do its blocks.
 ///
-/// Follows c10/cuda/CUDACachingAllocator.cpp (DeviceCachingAllocator), PyTorch 2.11.
+/// Follows c10/cuda/CUDACachingAllocator.cpp (DeviceCachingAllocator), PyTorch 2.11, and where told
+/// 2.13.
 class CachingAllocator final : public Allocator {
  public:
   // Its constants, by the names they have there.
@@ -30,8 +31,16 @@ class CachingAllocator final : public Allocator {
   static constexpr std::uint64_t kLargeBuffer = std::uint64_t{20} << 20;
   static constexpr std::uint64_t kRoundLarge = std::uint64_t{2} << 20;
 
+  /// Of free blocks that are as large, which is taken.
+  enum class Among : std::uint8_t {
+    Addresses,  ///< the lowest
+    Segments    ///< one of the segment that was taken from the driver first; there the lowest
+  };
+
   /// `capacity`: bytes that segments may take together.
-  explicit CachingAllocator(std::uint64_t capacity = ~std::uint64_t{0}) : capacity_(capacity) {}
+  explicit CachingAllocator(std::uint64_t capacity = ~std::uint64_t{0},
+                            Among among = Among::Addresses)
+      : capacity_(capacity), among_(among) {}
 
   /// A block of at least `bytes` bytes; its size, which PyTorch counts as allocated, is what was
   /// found: rounded up, and with a rest too small to be split off. Throws OutOfMemory.
@@ -87,19 +96,21 @@ class CachingAllocator final : public Allocator {
     Node* before = nullptr;  ///< neighbours within its bin of free blocks
     Node* after = nullptr;
     std::uint32_t index = 0;
+    std::uint32_t segment = 0;  ///< how many were taken before its own, where that decides
 
     bool operator<(const Node& other) const {
-      return bytes != other.bytes ? bytes < other.bytes : offset < other.offset;
+      if (bytes != other.bytes) return bytes < other.bytes;
+      return segment != other.segment ? segment < other.segment : offset < other.offset;
     }
   };
-  /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are tens at a
-  /// time, and hundreds in deep models, so that a bin for a 64th of each power of two seldom holds
-  /// more than a few.
+  /// Free blocks of one pool, by size and then by what `among_` says (BlockComparatorSize). They
+  /// are tens at a time, and hundreds in deep models, so that a bin for a 64th of each power of two
+  /// seldom holds more than a few.
   class FreeList {
    public:
     void insert(Node* node);
     void erase(Node* node);
-    /// Takes out the smallest of at least `bytes`, the lowest among equals; null: there is none.
+    /// Takes out the smallest of at least `bytes`, the first among equals; null: there is none.
     Node* take(std::uint64_t bytes);
     /// The same, unless it is larger than that.
     Node* take(std::uint64_t bytes, std::uint64_t at_most);
@@ -137,6 +148,8 @@ class CachingAllocator final : public Allocator {
   Node* merge(Node* node);
 
   std::uint64_t capacity_;
+  Among among_;
+  std::uint32_t segments_ = 0;  ///< that were ever taken
   std::uint64_t max_split_ = ~std::uint64_t{0};
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;

@@ -31,17 +31,29 @@ struct Inputs {
   }
 };
 
-// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp, PyTorch 2.11. What its checks refuse is
-// named by the check.
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp. What its checks refuse is named by the
+// check.
+
+/// check_cudnn_tensor_shapes; of releases that go by the direction, read off
+/// can_use_cudnn_attention of all widths.
+bool cudnn_has_widths(const Inputs& in) {
+  const std::int64_t keys = in.head_dim();
+  const std::int64_t values = in.value.size(-1);
+  if (keys % 8 != 0 || values % 8 != 0) return false;
+  const auto are_within = [&](std::int64_t most) { return keys <= most && values <= most; };
+  const bool of_deepseek = keys == 192 && values == 128;
+  if (in.context().release.rules.cudnn_widths_by_direction) {
+    if (!needs_graph(in.context(), in.query, in.key, in.value)) return are_within(256);
+    return are_within(128) || of_deepseek || (keys == 256 && values == 256);
+  }
+  return in.sm() == 90 ? are_within(256) : are_within(128) || of_deepseek;
+}
 
 bool cudnn_takes(const Inputs& in) {
   // check_prefer_cudnn_attention: on Hopper and data-centre Blackwell.
   const bool preferred =
       (in.sm() == 90 || in.sm() == 100) && in.context().release.cudnn > Version{9, 15, 0};
-  // check_cudnn_tensor_shapes: wider heads on Hopper only, and more than one key.
-  const std::int64_t widest = in.sm() == 90 ? 256 : 128;
-  const auto fits = [widest](std::int64_t width) { return width <= widest && width % 8 == 0; };
-  const bool shaped = fits(in.head_dim()) && fits(in.value.size(-1)) && in.key.size(2) > 1;
+  const bool shaped = cudnn_has_widths(in) && in.key.size(2) > 1;
   // check_attn_mask_shape: none that has a gradient.
   const bool learned = in.options.mask.defined() && needs_graph(in.context(), in.options.mask);
   return in.is_half() && preferred && shaped && !learned && in.mask_is_by_rows();
@@ -64,7 +76,8 @@ bool flash_takes(const Inputs& in) {
 bool efficient_takes(const Inputs& in) {
   // can_use_mem_efficient_attention: no bf16 before Ampere.
   const bool typed = in.sm() >= 80 || in.query.type() != ScalarType::BFloat16;
-  return typed && !in.options.grouped && in.mask_is_by_rows();
+  const bool groups = !in.options.grouped || in.context().release.rules.efficient_takes_groups;
+  return typed && groups && in.mask_is_by_rows();
 }
 
 // select_sdp_backend: where cuDNN is preferred it comes first.

@@ -98,6 +98,12 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
 
 namespace {
 
+/// A gradient of keys or values for each of the queries' heads that share them.
+Tensor for_each_head(const Tensor& x, const Tensor& query) {
+  const Dims expanded = {x.size(0), x.size(2), query.size(1), x.size(3)};
+  return empty(x.context(), expanded, x.type(), Category::Workspace);
+}
+
 /// What flash attention accumulates into.
 std::int64_t flash_width(std::int64_t head_dim) {
   return round_up(head_dim, head_dim <= 128 ? 32 : 64);
@@ -157,9 +163,8 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
       const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
       if (k.size(1) != q.size(1)) {
-        const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
-        const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
-        const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
+        const Tensor keys = for_each_head(k, q);
+        const Tensor values = for_each_head(k, q);
       }
       return outputs;
     };
@@ -242,7 +247,14 @@ Tensor delta_of(const Tensor& grad, const Tensor& q) {
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                            const SdpaOptions& options) {
   Context& context = query.context();
-  const bool training = needs_graph(context, query, key, value);
+  const bool training = needs_graph(context, query, key, value) ||
+                        (context.release.rules.efficient_sums_for_masks && options.mask.defined() &&
+                         needs_graph(context, options.mask));
+  // Seed and offset of dropout; else they stay on the CPU.
+  const bool seeds = context.release.rules.efficient_seeds_on_gpu;
+  const auto seed_of = [&] { return seeds ? empty(context, {}, ScalarType::Long) : Tensor(); };
+  const Tensor seed = seed_of();
+  const Tensor offset = seed_of();
   // (batch, tokens, heads, width), looked at as (batch, heads, tokens, width).
   const Dims out = {query.size(0), query.size(2), query.size(1), value.size(3)};
   const Tensor result = transpose(empty(context, out, query.type()), 1, 2);
@@ -258,18 +270,20 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   if (is_half(query.type()) && width > kWidestInRegisters) {
     empty(context, out, ScalarType::Float, Category::Workspace);
   }
-  // Seed and offset of dropout stay on the CPU.
   const auto make_backward = [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value),
-            mask = Saved(options.mask), output = Saved(result),
-            statistics = Saved(statistics)](Node& self, Gradients& grads) -> Gradients {
+            mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
+            seed = Saved(seed), offset = Saved(offset)](Node& self, Gradients& grads) -> Gradients {
       Context& c = grads[0].context();
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor bias = mask.unpack();
-      const Tensor rest[] = {output.unpack(), statistics.unpack()};
+      const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), offset.unpack()};
       Gradients outputs = {efficient_gradient(q), efficient_gradient(k), efficient_gradient(v)};
+      const bool shared = k.size(1) != q.size(1);
+      const Tensor keys = shared ? for_each_head(k, q) : Tensor();
+      const Tensor values = shared ? for_each_head(v, q) : Tensor();
       if (self.wants(3)) outputs[3] = bias_gradient(bias);
       const Tensor delta = delta_of(grads[0], q);
       workspace(c, backward_workspace(c.arch, q, k, v));

@@ -65,7 +65,14 @@ Tensor extremum(const Tensor& a, const Tensor& b) {
       const Tensor own = saved_a.unpack();
       const Tensor other = saved_b.unpack();
       // where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
+      const bool masks_first = grads[0].context().release.rules.extremum_masks_first;
       const auto one = [&] {
+        if (masks_first) {
+          const Tensor same = empty_for({&own, &other}, ScalarType::Bool);
+          const Tensor half = like(grads[0]);
+          const Tensor less = empty_for({&own, &other}, ScalarType::Bool);
+          return empty_for({&same, &half, &grads[0]}, grads[0].type());
+        }
         const Tensor half = like(grads[0]);
         const Tensor same = empty_for({&own, &other}, ScalarType::Bool);
         Tensor result = empty_for({&same, &half, &grads[0]}, grads[0].type());

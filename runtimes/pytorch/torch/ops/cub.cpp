@@ -55,7 +55,18 @@ Tile onesweep(Arch arch, std::int64_t key_bytes) {
   return {384, key_bytes == 4 ? 29 : 24};
 }
 
+/// States of tiles that fit into a word each.
+std::int64_t words(const Context& context, std::int64_t bytes) {
+  return context.release.rules.cub_lays_out_words ? aliased({bytes}) : bytes;
+}
+
 }  // namespace
+
+std::int64_t bits_of(std::int64_t most) {
+  std::int64_t bits = 1;
+  for (; most > 1; most >>= 1) ++bits;
+  return bits;
+}
 
 // dispatch_radix_sort.cuh (InvokeSingleTile, InvokeOnesweep).
 void sort_workspace(Context& context, std::int64_t count, std::int64_t key_bytes,
@@ -79,7 +90,7 @@ void unique_workspace(Context& context, std::int64_t count) {
   const int sm = context.arch.sm;
   const std::int64_t tile = sm >= 100 ? 384 * 10 : sm == 90 ? 640 * 7 : sm == 80 ? 256 * 7 : 64 * 5;
   constexpr std::int64_t kState = 16;
-  use(context, aliased({aliased({(div_up(count, tile) + kTilePadding) * kState})}));
+  use(context, aliased({words(context, (div_up(count, tile) + kTilePadding) * kState)}));
 }
 
 // dispatch_scan.cuh and single_pass_scan_operators.cuh (ScanTileState); DefaultPolicy.
@@ -92,9 +103,9 @@ void scan_workspace(Context& context, std::int64_t count, ScalarType type) {
   const std::int64_t items = std::min(kItems * 4 / bytes, kItems * 2);
   const std::int64_t states = div_up(count, kThreads * items) + kTilePadding;
   // A state and a value in one word, where the type is one of C++'s own.
-  const std::int64_t tile_states = is_half(type)
-                                       ? aliased({states * 4, states * bytes, states * bytes})
-                                       : aliased({states * 2 * std::max<std::int64_t>(bytes, 2)});
+  const std::int64_t tile_states =
+      is_half(type) ? aliased({states * 4, states * bytes, states * bytes})
+                    : words(context, states * 2 * std::max<std::int64_t>(bytes, 2));
   use(context, aliased({tile_states}));
 }
 

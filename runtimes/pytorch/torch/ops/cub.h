@@ -3,8 +3,11 @@
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
 // Temporary storage of cub's algorithms as PyTorch calls them, allocated and freed. CCCL 3.0, which
-// CUDA 13.0 has: cub/device/dispatch.
+// CUDA 13.0 has, and 2.7, which 12.8 has: cub/device/dispatch.
 namespace vramfit::pytorch {
+
+/// get_num_bits: of a key, none of which is larger.
+std::int64_t bits_of(std::int64_t most);
 
 /// DeviceRadixSort::SortPairs of so many keys, each of so many bytes of which `bits` count, with
 /// their places.

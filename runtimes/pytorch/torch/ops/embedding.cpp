@@ -14,6 +14,7 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
   constexpr std::int64_t kRowsPerThread = 10;
   constexpr std::int64_t kManyPartials = 4;
   Context& context = grad.context();
+  const ReleaseRules& rules = context.release.rules;
   const auto indices = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Long, Category::Workspace);
   };
@@ -21,7 +22,7 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
   const Tensor original = indices(count);
   {
     const Tensor range = indices(count);
-    sort_workspace(context, count, 8, 64);
+    sort_workspace(context, count, 8, rules.sorts_few_bits ? bits_of(weight[0]) : 64);
   }
   const Tensor result = empty(context, weight, grad.type());
   const Tensor segment_offsets = indices(count);
@@ -37,7 +38,8 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
   const Tensor partial_count = indices(1);
   const std::int64_t most = count / kRowsPerThread + most_segments;
   const Tensor offsets = indices(most);
-  if (most > kManyPartials * most_segments && most_segments < 4 * context.multiprocessors) {
+  if (rules.sums_few_rows_in_place && most > kManyPartials * most_segments &&
+      most_segments < 4 * context.multiprocessors) {
     // Few rows of many parts each are added up where they belong, in fp32.
     const Tensor segment_of = indices(most);
     if (grad.type() != ScalarType::Float) {

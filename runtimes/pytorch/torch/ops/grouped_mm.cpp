@@ -7,20 +7,22 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// aten/src/ATen/native/cuda/GroupMM.cu, PyTorch 2.11: CUTLASS's arguments of each group, and its
-/// workspace, which is a tensor map of 128 bytes for each operand and multiprocessor.
-/// Other cards and types multiply group by group.
-void use_cutlass(Context& context, ScalarType type, std::int64_t groups) {
+/// aten/src/ATen/native/cuda/GroupMM.cu: CUTLASS's arguments of each group, and its workspace:
+/// tensor maps of 128 bytes and more for each multiprocessor. Other cards and types multiply group
+/// by group, each after the other in one place.
+void multiply_groups(Context& context, ScalarType type, std::int64_t groups) {
   const int sm = context.arch.sm;
-  if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return;
-  constexpr std::int64_t kWorkspaceOfAMultiprocessor = 512;
+  if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return context.cublas.use(context);
+  const ReleaseRules& rules = context.release.rules;
+  const std::int64_t of_each =
+      sm == 90 ? rules.grouped_mm_on_hopper : rules.grouped_mm_on_blackwell;
   const auto bytes = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Byte, Category::Workspace);
   };
   // Strides of three operands, each array at a multiple of 16 bytes; their pointers; shapes.
   const std::int64_t strides = div_up(groups * 8, std::int64_t{16}) * 16;
   const Tensor arguments = bytes(3 * strides + groups * (3 * 8 + 3 * 4));
-  const Tensor workspace = bytes(context.multiprocessors * kWorkspaceOfAMultiprocessor);
+  const Tensor workspace = bytes(context.multiprocessors * of_each);
 }
 
 /// _grouped_mm_mat2_grad: a gradient takes the operand's layout.
@@ -30,7 +32,7 @@ bool is_column_major_stack(const Tensor& a) {
 
 Tensor product(Context& context, const Dims& sizes, ScalarType type, std::int64_t groups) {
   Tensor result = empty(context, sizes, type);
-  use_cutlass(context, type, groups);
+  multiply_groups(context, type, groups);
   return result;
 }
 

@@ -81,11 +81,23 @@ Tensor indexed_first(const Tensor& a, std::span<const Tensor> indices) {
   return permute(a.detach(), order);
 }
 
-/// get_num_bits
-std::int64_t bits_of(std::int64_t most) {
-  std::int64_t bits = 1;
-  for (; most > 1; most >>= 1) ++bits;
-  return bits;
+/// An index's largest and smallest, each compared with what there is.
+void check_bounds(const Tensor& each) {
+  Context& context = each.context();
+  const auto compare = [&] {
+    const Tensor is_within = empty(context, {}, ScalarType::Bool, Category::Workspace);
+  };
+  if (context.release.rules.extremes_together) {
+    const Tensor largest = extreme(each);
+    const Tensor smallest = extreme(each);
+    compare();
+    compare();
+    return;
+  }
+  for (int end = 0; end < 2; ++end) {
+    const Tensor most = extreme(each);
+    compare();
+  }
 }
 
 /// aten/src/ATen/native/cuda/Indexing.cu (index_put_with_sort_kernel), PyTorch 2.11: sorting lets
@@ -100,10 +112,7 @@ void put_sorted(const Tensor& whole, std::span<const Tensor> indices, const Tens
   Tensor linear;
   for (const Tensor& each : indices) {
     if (!each.defined()) continue;
-    for (int end = 0; checked && end < 2; ++end) {  // its largest and its smallest are compared
-      const Tensor most = extreme(each);
-      const Tensor is_within = empty(context, {}, ScalarType::Bool, Category::Workspace);
-    }
+    if (checked) check_bounds(each);
     const Tensor wrapped = longs();
     const Tensor scaled = longs();
     if (!linear.defined()) linear = scaled;

@@ -62,6 +62,11 @@ Tensor stack(const Tensor& a, Dims batch) {
   return reshape(expand(a, batch), {count, a.size(-2), a.size(-1)});
 }
 
+/// _is_outer_product of torch/_native/ops/bmm_outer_product.
+bool is_outer(const Tensor& a, const Tensor& b) {
+  return a.size(2) == 1 && b.size(1) == 1 && a.numel() > 0 && b.numel() > 0;
+}
+
 /// torch.mv
 Tensor mv(const Tensor& a, const Tensor& b) {
   const auto make_backward = [&] {
@@ -119,6 +124,19 @@ Tensor folded(const Tensor& a, const Tensor& b) {
   return turned ? contiguous(transpose(result, sizes.rank() - 2, sizes.rank() - 1)) : result;
 }
 
+/// isInputCompliesAddmmCudaLt: what is added is an epilogue of cuBLASLt's. Whether rows are of one
+/// element shows where workspaces are of calls alone; LLM.int8()'s one outlier stands for many.
+bool is_epilogue(const Context& context, const Tensor& bias, const Tensor& b,
+                 const Tensor& result) {
+  const ReleaseRules& rules = context.release.rules;
+  const bool shows = rules.workspaces == Workspaces::OfCalls && !context.tape.in_times();
+  if (b.size(1) == 1 || (shows && b.size(0) == 1)) return false;
+  const bool is_row = bias.rank() == 1 || bias.size(0) == 1;
+  if (is_row) return bias.size(-1) == b.size(1);
+  return rules.lt_adds_matrices && is_half(result.type()) && bias.is_contiguous() &&
+         bias.sizes() == result.sizes();
+}
+
 }  // namespace
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
@@ -137,9 +155,11 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = empty(a.context(), {a.size(0), a.size(1), b.size(2)}, a.type());
-  const Tensor mat1 = stack_as_cublas_takes(b);
-  const Tensor mat2 = stack_as_cublas_takes(a);
-  a.context().cublas.use(a.context());
+  if (!a.context().release.rules.outer_products_by_triton || !is_outer(a, b)) {
+    const Tensor mat1 = stack_as_cublas_takes(b);
+    const Tensor mat2 = stack_as_cublas_takes(a);
+    a.context().cublas.use(a.context());
+  }
   set_history(result, node);
   return result;
 }
@@ -187,9 +207,8 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   Tensor result = empty(context, {a.size(0), b.size(1)}, a.type());
   const Tensor right = as_cublas_takes(b);
   const Tensor left = as_cublas_takes(a);
-  // A bias, or what looks like one, is an epilogue of cuBLASLt's.
-  const bool is_bias = bias.rank() == 1 || bias.size(0) == 1;
-  is_bias ? context.cublas.use_lt(context) : context.cublas.use(context);
+  is_epilogue(context, bias, b, result) ? context.cublas.use_lt(context)
+                                        : context.cublas.use(context);
   set_history(result, node);
   return result;
 }

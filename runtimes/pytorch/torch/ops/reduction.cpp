@@ -75,7 +75,8 @@ Tensor any(const Tensor& a, DimMask dims, bool keepdim) {
   if (a.numel() == 1) {
     to(a, ScalarType::Bool);  // then copied
   } else {
-    use_reduce_kernel(a, dims, {element_size(a.type())});
+    const bool bools = a.context().release.rules.logic_of_bools;
+    use_reduce_kernel(a, dims, {element_size(bools ? ScalarType::Bool : a.type())});
   }
   return result;
 }

@@ -35,14 +35,13 @@ Tensor solved(const Tensor& a, const Tensor& b) {
   strides = contiguous_strides(strides);
   std::swap(strides[-1], strides[-2]);
   Tensor result = empty_strided(context, sizes, strides, b.type());
+  const bool at_once = count > kFew || a.size(-1) < kLarge;
+  const auto pointers = [&] {
+    return at_once ? empty(context, {count}, ScalarType::Long, Category::Workspace) : Tensor();
+  };
+  const Tensor to_a = pointers();
+  const Tensor to_b = pointers();
   context.cublas.use(context);
-  if (count > kFew || a.size(-1) < kLarge) {
-    const auto pointers = [&] {
-      return empty(context, {count}, ScalarType::Long, Category::Workspace);
-    };
-    const Tensor to_a = pointers();
-    const Tensor to_b = pointers();
-  }
   return result;
 }
 

@@ -4,15 +4,18 @@
 
 namespace vramfit::pytorch {
 
-/// cuBLAS's memory. A thread's handle gets a workspace from the caching allocator when the thread
-/// first multiplies matrices, cuBLASLt one of its own; both are kept for good.
+/// cuBLAS's memory, from the caching allocator. Where a release keeps workspaces, a thread's handle
+/// gets one when the thread first multiplies matrices, and cuBLASLt one of its own or that one, for
+/// good; else each product has one while it runs.
 ///
-/// aten/src/ATen/cuda/CublasHandlePool.cpp (getCurrentCUDABlasHandle, parseChosenWorkspaceSize,
-/// getCUDABlasLtWorkspaceSize), PyTorch 2.11.
+/// aten/src/ATen/cuda/CublasHandlePool.cpp (getCurrentCUDABlasHandle,
+/// getCurrentCUDABlasHandleWithWorkspace, getCUDABlasLtWorkspaceSize).
 class Cublas {
  public:
   /// Before a GEMM's kernel runs, once its output exists.
   void use(Context& context);
+  /// What an earlier run of the process left behind.
+  void use_again(Context& context);
   /// Before one with an epilogue, by cuBLASLt.
   void use_lt(Context& context);
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/ops/arch.h"
+#include "runtimes/pytorch/torch/tensor/release_rules.h"
 
 namespace vramfit::pytorch {
 
@@ -23,10 +24,13 @@ std::string text(const Version& version);  ///< "5.17.0"
 std::string short_text(const Version& version);
 
 /// One set of libraries as people install them together; data/releases.json holds those there are.
-/// Where releases differ, the rule asks: `if (release.transformers >= Version{5, 18}) …`. A further
-/// release is a row of that file, and a test of each rule that asks.
+/// Where they differ, code asks `rules` for the fact. A further release is a row of that file and
+/// one of release_rules.cpp.
 struct Release {
   std::string name;  ///< "2.11"
+  /// Nobody held it against a GPU: what it says rests on PyTorch's source and on the stand-in.
+  bool simulated = false;
+  ReleaseRules rules;
   Version torch;
   Version transformers;
   Version peft;

@@ -71,7 +71,7 @@ std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format
 inline constexpr std::int64_t kFusedRows = 16;
 
 /// At most so many rows are normalised by the linear that multiplies them, each of whose blocks
-/// does it again; kFusedRows where it quantises them as well, which is done once.
+/// does it again; kFusedRows where it quantises them as well, which is done once, of aligned rows.
 inline constexpr std::int64_t kNormedRows = 4;
 constexpr std::int64_t normed_rows(bool quantizes_x) {
   return quantizes_x ? kFusedRows : kNormedRows;

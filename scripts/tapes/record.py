@@ -317,8 +317,9 @@ def _defaults(kind, points):
     tied = getattr(CONFIG_MAPPING[kind](), "tie_word_embeddings", False)
     lines = [f"default tie_word_embeddings {int(bool(tied))}"]
     for key in ("bos_token_id", "eos_token_id", "decoder_start_token_id"):
-        if getattr(CONFIG_MAPPING[kind](), key, None) is not None:
-            lines.append(f"default {key} 1")  # which one does not matter
+        token = getattr(CONFIG_MAPPING[kind](), key, None)
+        if token is not None:
+            lines.append(f"default {key} {token if isinstance(token, int) else token[0]}")
     names = [key for key, value in CONFIG_MAPPING[kind]().to_dict().items() if _counts(value)]
     given_by_all = set.intersection(*(set(config_at(kind, each, _LAYERS)) for each in range(COUNT)))
     for key in sorted({*names, "head_dim", "num_key_value_heads"} & set(points[0])):

@@ -7,8 +7,9 @@ namespace vramfit::standin {
 namespace {
 
 /// By parts of names, of PyTorch's kernels and of flash attention's. Kernels that cast what they
-/// load assert that it is of a known type (c10/core/DynamicCast.h); arange's, which are called
-/// "with_index", assert nothing.
+/// load assert that it is of a known type (c10/core/DynamicCast.h): "LoadWithCast", and
+/// gpu_kernel_impl with its argument list, which gpu_kernel_impl_nocast has not there. arange's,
+/// which are called "with_index", assert nothing; "Index" with a capital is files' alone.
 Kernel::Group group_of(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
   if (has("flash_fwd")) return Kernel::Group::Attention;

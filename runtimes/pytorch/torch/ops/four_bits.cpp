@@ -57,6 +57,7 @@ Tensor dequantize_and_multiply(const Tensor& x, const FourBits& weight, const Te
     scales = work(context, scales.sizes(), ScalarType::Float);  // + offset
   }
   const Tensor whole = work(context, weight.sizes, x.type());
+  const AutocastScope off(x.context().autocast, std::nullopt);  // an op's own kernel is below it
   return linear(x, whole, bias);
 }
 

@@ -24,7 +24,8 @@ std::string text(const Version& version);  ///< "5.17.0"
 std::string short_text(const Version& version);
 
 /// One set of libraries as people install them together; data/releases.json holds those there are.
-/// Where they differ, code asks `rules` for the fact. A further release is a row of that file and
+/// Where they differ, code asks `rules` for the fact; of cuDNN, whose version PyTorch itself asks
+/// for, it asks the same. A further release is a row of that file and
 /// one of release_rules.cpp.
 struct Release {
   std::string name;  ///< "2.11"

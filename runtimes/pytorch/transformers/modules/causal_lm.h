@@ -25,6 +25,9 @@ class ModuleHooks {
   virtual void after_layer(std::size_t layer, const Tensor& hidden) = 0;
 };
 
+/// The token that generate() is told to pad with.
+constexpr std::int64_t kPadding = 0;
+
 /// A family's ...ForCausalLM: embeddings, layers, head.
 class CausalLm {
  public:
@@ -49,6 +52,9 @@ class CausalLm {
   };
   /// Of bos, eos and pad, as many as generate() knows of it.
   virtual int special_tokens() const = 0;
+  /// Whether the token that prompts are padded with is one that ends a text: generate() hides none
+  /// of it then (_prepare_attention_mask_for_generation).
+  virtual bool ends_with_padding() const = 0;
   /// Whether its forward does; generate() makes none otherwise.
   virtual bool takes_position_ids() const { return true; }
   /// Empty. `most_tokens`: what a static cache has room for. Throws BadInput where there is none

@@ -20,6 +20,13 @@ std::size_t layer_kinds(const ModelConfig& config) {
   return sliding == 0 || sliding == config.layers ? 1 : 2;
 }
 
+/// Its config.json, empty where it was read from none.
+nlohmann::json config_object(const ModelConfig& config) {
+  const ModelSource* source = config.source.get();
+  if (source == nullptr || source->config.empty()) return nlohmann::json::object();
+  return parse_json_object(source->config, source->name, "a Hugging Face config.json");
+}
+
 }  // namespace
 
 // __init__, in the order in which the families' modules allocate.
@@ -52,8 +59,10 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     for (const RotaryEmbedding& each : rotary_) each.initialize();
   }
   // A model made from its config has a head of its own until tie_weights drops it, which leaves a
-  // free segment behind.
-  if (settings.last) head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
+  // free segment behind. One to generate with comes from a file, and never has it.
+  if (settings.last && (!config.tied_head || settings.training)) {
+    head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
+  }
   tie_weights();
   // _adjust_bias pads it by nothing, which copies it.
   if (config.tied_head && head_.bias.defined())
@@ -146,15 +155,19 @@ Tensor WrittenLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKi
 
 // The one for padding is always named; the others are, unless its config says that there is none.
 int WrittenLm::special_tokens() const {
-  const ModelSource* source = config_.source.get();
-  if (source == nullptr || source->config.empty()) return 3;
-  const nlohmann::json object =
-      parse_json_object(source->config, source->name, "a Hugging Face config.json");
+  const nlohmann::json object = config_object(config_);
   const auto is_named = [&object](const char* key) {
     const auto found = object.find(key);
     return found == object.end() || !found->is_null();
   };
   return 1 + is_named("bos_token_id") + is_named("eos_token_id");
+}
+
+// None of these classes has such a token where its config names none.
+bool WrittenLm::ends_with_padding() const {
+  const nlohmann::json object = config_object(config_);
+  const auto found = object.find("eos_token_id");
+  return found != object.end() && *found == kPadding;
 }
 
 std::unique_ptr<GenerationCache> WrittenLm::make_cache(bool is_static,

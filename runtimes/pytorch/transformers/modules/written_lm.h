@@ -12,6 +12,7 @@ class WrittenLm final : public CausalLm {
             const ModelSettings& settings);
 
   int special_tokens() const override;
+  bool ends_with_padding() const override;
   Output forward(const Tensor& ids, bool with_labels) const override;
   std::unique_ptr<GenerationCache> make_cache(bool is_static,
                                               std::int64_t most_tokens) const override;

@@ -42,6 +42,11 @@ bool ConfigKeys::names(const std::string& key) const {
   return !nulls_.contains(key) && (has(key) || lists_.contains(key));
 }
 
+bool ConfigKeys::is(const std::string& key, std::int64_t number) const {
+  const auto own = own_.find(key);
+  return own != own_.end() ? own->second == number : has(key) && (*this)(key) == number;
+}
+
 std::vector<std::string> ConfigKeys::words(const std::string& key) const {
   const auto found = lists_.find(key);
   return found == lists_.end() ? std::vector<std::string>() : found->second;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "model/errors.h"
+
 namespace vramfit::pytorch {
 
 void each_register(std::span<const Instruction> steps,
@@ -87,13 +89,38 @@ void mark_embedding(std::vector<Instruction>& steps, bool scales) {
       scales ? std::find_if(lookup, steps.end(),
                             [](const Instruction& each) { return each.name == "mul.Tensor"; })
              : lookup;
-  if (last != steps.end()) last->ends_embedding = true;
+  if (last == steps.end()) throw BadInput("an embedding that is scaled, and nothing multiplies it");
+  last->ends_embedding = true;
+}
+
+/// What makes the weights of these names, which are bound to them at the end.
+void mark_tied(std::vector<Instruction>& steps, const std::vector<std::string>& tied) {
+  std::set<std::uint32_t> places;
+  for (auto each = steps.rbegin(); each != steps.rend(); ++each) {
+    const bool binds = each->kind == Instruction::Kind::Bind && is_in(tied, each->args[1].path);
+    const bool makes = !each->results.empty() && places.contains(each->results[0].number);
+    if (binds || (makes && each->kind == Instruction::Kind::Parameter)) {
+      places.insert(each->args[0].tensor.number);
+    } else if (makes) {
+      each->makes_tied = true;
+      places.erase(each->results[0].number);
+    }
+  }
 }
 
 }  // namespace
 
 void OpTape::find_modules() {
   for (auto& [name, program] : programs) mark_embedding(program.main.steps, scales_embedding);
+  if (const auto init = programs.find("init tied"); init != programs.end()) {
+    std::vector<std::string> tied;
+    for (const std::vector<NamedTensor>* part : {&before, &behind}) {
+      for (const NamedTensor& named : *part) {
+        if (!named.tied_to.empty()) tied.push_back(named.path);
+      }
+    }
+    mark_tied(init->second.main.steps, tied);
+  }
   const auto train = programs.find("train");
   if (train == programs.end()) return;
   const auto find_in = [this](const Body& body) {
@@ -102,7 +129,9 @@ void OpTape::find_modules() {
         add(linears, each.args[1].path);
       }
       if (each.name != kEmbedding) continue;
-      for (const Operand& operand : each.args) add(embeddings, operand.path);
+      for (const Operand& operand : each.args) {
+        if (operand.kind == Operand::Kind::Parameter) add(embeddings, operand.path);
+      }
     }
   };
   find_in(train->second.main);

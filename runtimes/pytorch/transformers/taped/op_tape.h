@@ -82,6 +82,7 @@ struct Instruction {
   // Of the module that tokens are looked up in.
   bool begins_embedding = false;
   bool ends_embedding = false;
+  bool makes_tied = false;  ///< a weight of its own, whose place another's takes
 };
 
 /// Every register that they name.

@@ -143,6 +143,9 @@ Instruction::Kind kind_of(std::string_view word) {
 void require_operands(const Instruction& instruction) {
   using Kind = Instruction::Kind;
   const auto is_tensor = [](const Operand& each) { return each.kind == Operand::Kind::Register; };
+  const auto of_program = [](const Operand& each) {
+    return each.tensor.scope == Register::Scope::Program;
+  };
   const auto& args = instruction.args;
   std::size_t least = 0;
   std::size_t results = 0;
@@ -160,6 +163,7 @@ void require_operands(const Instruction& instruction) {
       break;
     case Kind::Autocast:
     case Kind::Grad:
+    case Kind::Give:
       least = 1;
       break;
     case Kind::Input:
@@ -176,7 +180,8 @@ void require_operands(const Instruction& instruction) {
                                is_tensor(args.front()) || instruction.kind == Kind::Given;
   if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
       (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
-      (instruction.kind == Kind::Keep && !is_tensor(args[1]))) {
+      (instruction.kind == Kind::Keep && !is_tensor(args[1])) ||
+      (instruction.kind == Kind::Passed && !std::all_of(args.begin(), args.end(), of_program))) {
     throw BadInput("'" + instruction.name + "' lacks what it is of");
   }
 }
@@ -316,6 +321,10 @@ class Reader {
     for (;;) {
       if (!next()) throw BadInput("ends early");
       if (word(0) == "end") {
+        for (const auto& [kind, layer] : program.layers) {
+          if (layer.of_program <= program.main.of_program) continue;
+          throw BadInput("a layer takes of its program what that has not");
+        }
         if (program.main.steps.empty()) throw BadInput("a program without its main part");
         return;
       }
@@ -325,6 +334,9 @@ class Reader {
           layer = program_as(3).layers[word(1)];
         } else {
           layer = Body(steps("end"));
+          for (const Instruction& each : layer.steps) {
+            if (each.kind == Instruction::Kind::Layers) throw BadInput("layers within a layer");
+          }
         }
       } else if (word(0) == "main") {
         if (words_.size() > 1) {
@@ -353,8 +365,11 @@ class Reader {
       if (!next()) throw BadInput("ends early");
       if (word(0) == last) return all;
       all.push_back(instruction_of(words_, tape_.states));
-      if (all.back().kind != Instruction::Kind::Repeat) continue;
-      if (last != "end") throw BadInput("a loop within a loop");
+      const Instruction::Kind kind = all.back().kind;
+      if (last != "end" && kind != Instruction::Kind::Op && kind != Instruction::Kind::Free) {
+        throw BadInput("'" + all.back().name + "' within a loop");
+      }
+      if (kind != Instruction::Kind::Repeat) continue;
       if (all.back().args.size() != 3) throw BadInput("a loop has a count and its registers");
       all.back().body = steps("again");
     }

@@ -15,7 +15,7 @@ namespace {
 std::vector<Tensor> only(const std::vector<std::uint32_t>& numbers,
                          const std::vector<Tensor>& program) {
   std::vector<Tensor> some(program.size());
-  for (const std::uint32_t number : numbers) some[number] = program[number];
+  for (const std::uint32_t number : numbers) some.at(number) = program.at(number);
   return some;
 }
 
@@ -53,14 +53,18 @@ Tensor& TapedLm::at(const Register& place, const Frame& frame) {
   }
 }
 
+Tensor& TapedLm::made_at(const Register& place, const Frame& frame) const {
+  Tensor& tensor = at(place, frame);
+  if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
+  return tensor;
+}
+
 aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const {
   switch (operand.kind) {
     case Operand::Kind::None:
       return {};
     case Operand::Kind::Register: {
-      const Tensor& tensor = at(operand.tensor, frame);
-      if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
-      return tensor;
+      return made_at(operand.tensor, frame);
     }
     case Operand::Kind::Parameter: {
       const bool of_layer = operand.path.starts_with('.');
@@ -101,6 +105,10 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
     throw BadInput(tape_.model_type + ": torch's " + instruction.name +
                    " is not predicted yet; vramfit model runs it");
   }
+  // A model made from its config has a head of its own until it is tied, which leaves a free
+  // segment behind. One to generate with comes from a file, and never has it.
+  const bool is_left_out = instruction.makes_tied && !settings_.training;
+  const Setting meta(context_.meta, context_.meta || is_left_out);
   aten::Results results;
   if (hooks_ != nullptr && instruction.begins_embedding) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
@@ -137,7 +145,7 @@ Tensor TapedLm::input(const std::string& name, const Frame& frame) const {
 
 /// What the layer finds of what was kept, as so many tokens would have left it.
 void TapedLm::resize_state(const Instruction& instruction, Frame& frame) const {
-  Tensor& state = at(instruction.args[0].tensor, frame);
+  Tensor& state = made_at(instruction.args[0].tensor, frame);
   Dims sizes;
   for (const Operand& each : instruction.args[1].list) {
     sizes.push_back(each.size.value(frame.sizes));
@@ -157,13 +165,14 @@ void TapedLm::run(const Program& program, std::span<const Instruction> steps, Fr
         for (const Operand& operand : each.args) at(operand.tensor, frame).reset();
         break;
       case Instruction::Kind::Parameter: {
-        Tensor made = at(each.args[0].tensor, frame).detach();
+        Tensor made = made_at(each.args[0].tensor, frame).detach();
         made.impl()->requires_grad = is_floating(made.type());
         at(each.results[0], frame) = std::move(made);
         break;
       }
       case Instruction::Kind::Bind:
-        if (Storage& memory = *at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
+        if (frame.bound == nullptr) throw BadInput("tape: a parameter beside init");
+        if (Storage& memory = *made_at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
           if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
         }
         frame.bound->emplace_back(each.args[1].path.starts_with('.')
@@ -206,7 +215,7 @@ void TapedLm::run(const Program& program, std::span<const Instruction> steps, Fr
         resize_state(each, frame);
         break;
       case Instruction::Kind::Keep: {
-        const Tensor& kept = at(each.args[1].tensor, frame);
+        const Tensor& kept = made_at(each.args[1].tensor, frame);
         kept.impl()->storage->relabel(Category::KvCache);
         at(each.args[0].tensor, frame) = kept;
         break;
@@ -282,11 +291,11 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     const Body& layer = program.layers.at(kind_of(i));
     const auto passed = std::make_shared<Registers>(only(layer.passed, frame.program));
     Registers shared = only(layer.shared, frame.program);
-    for (const std::uint32_t number : layer.passed) shared[number].reset();
+    for (const std::uint32_t number : layer.passed) shared.at(number).reset();
     const auto forward = [this, &program, i, sizes = frame.sizes, beside = std::weak_ptr(beside),
                           passed, &layer, shared = std::move(shared)](const Tensor& input) {
       Registers all = shared;
-      for (const std::uint32_t number : layer.passed) all[number] = (*passed)[number];
+      for (const std::uint32_t number : layer.passed) all.at(number) = passed->at(number);
       Registers none;
       Registers handed{input};
       Frame own{all, none, handed, {}, sizes, nullptr};

@@ -38,13 +38,11 @@ std::int64_t counted(ModelConfig config, const OpTape& ops, const Release& relea
   return count;
 }
 
-/// Parameters that are of no module of their own.
+/// Modules whose weights are all experts' in one tensor.
 bool has_experts(const OpTape& tape) {
   for (const auto& [kind, parameters] : tape.of_layer) {
     for (const NamedTensor& each : parameters) {
-      if (each.path.ends_with(".weight") || each.path.ends_with(".bias") || each.is_buffer)
-        continue;
-      return true;
+      if (each.path.find(".experts.") != std::string::npos) return true;
     }
   }
   return false;

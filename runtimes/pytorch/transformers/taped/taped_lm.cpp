@@ -186,6 +186,8 @@ int TapedLm::special_tokens() const {
   return count;
 }
 
+bool TapedLm::ends_with_padding() const { return keys_.is("eos_token_id", kPadding); }
+
 bool TapedLm::takes_position_ids() const {
   const std::vector<Instruction>& prefill = program_named(tape_, "prefill").main.steps;
   return std::any_of(prefill.begin(), prefill.end(), [](const Instruction& each) {

@@ -22,6 +22,7 @@ class TapedLm final : public CausalLm {
 
   Output forward(const Tensor& ids, bool with_labels) const override;
   int special_tokens() const override;
+  bool ends_with_padding() const override;
   bool takes_position_ids() const override;
   std::unique_ptr<GenerationCache> make_cache(bool is_static,
                                               std::int64_t most_tokens) const override;
@@ -66,6 +67,8 @@ class TapedLm final : public CausalLm {
   Tensor input(const std::string& name, const Frame& frame) const;
   void resize_state(const Instruction& instruction, Frame& frame) const;
   static Tensor& at(const Register& place, const Frame& frame);
+  /// Throws BadInput where there is none.
+  Tensor& made_at(const Register& place, const Frame& frame) const;
   void bind(const std::string& path, const Tensor& tensor);
   aten::Value value_of(const Operand& operand, const Frame& frame) const;
   /// The module whose call an instruction is, if it is one's.

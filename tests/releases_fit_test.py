@@ -112,19 +112,19 @@ def test_a_release_is_told_of():
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "why"),
     [
         (
             ["--release", "2.12"],
             "no rules of PyTorch '2.12' are derived; .* or 2.15, or vramfit run",
         ),
         (["--runtime", "vllm", "--release", "2.13"], "release: unknown '2.13'; 0.26 or 0.33"),
-        (["--runtime", "vramfit", "--release", "2.13"], "release"),
+        (["--runtime", "vramfit", "--release", "2.13"], "release: only under --runtime pytorch"),
     ],
 )
-def test_one_that_is_not_known_is_a_line(more, said):
+def test_one_that_is_not_known_is_a_line(more, why):
     question = [program("fit"), "--gpu", "h200", "--model", "llama2-7b", *more]
     ran = subprocess.run(question, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     (line,) = ran.stderr.splitlines()
-    assert re.search(said, line), line
+    assert re.search(why, line), line

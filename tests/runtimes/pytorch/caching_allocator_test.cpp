@@ -49,16 +49,17 @@ TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
 
 TEST(CachingAllocator, OfBlocksAsLargeTheLowestOrOneOfTheOldestSegmentIsTaken) {
   using Among = CachingAllocator::Among;
-  const auto taken_from_newer = [](Among among) {
+  const auto taken_behind = [](Among among) {
     CachingAllocator allocator(~std::uint64_t{0}, among);
     std::vector<Block> blocks;  // two in each segment of 20 MiB, of which 4 MiB are left
     for (int i = 0; i < 4; ++i) blocks.push_back(allocator.allocate(8 * kMiB));
     EXPECT_LT(blocks[2].offset, blocks[0].offset) << "the driver goes down";
     const std::uint64_t left = allocator.allocate(4 * kMiB).offset;
-    return left == blocks[3].offset + 8 * kMiB;
+    const auto behind = [&](std::size_t i) { return left == blocks[i].offset + 8 * kMiB; };
+    return behind(1) ? 1 : behind(3) ? 3 : -1;
   };
-  EXPECT_TRUE(taken_from_newer(Among::Addresses));
-  EXPECT_FALSE(taken_from_newer(Among::Segments));
+  EXPECT_EQ(taken_behind(Among::Addresses), 3);
+  EXPECT_EQ(taken_behind(Among::Segments), 1);
 }
 
 TEST(CachingAllocator, AStreamReusesItsOwnBlocksAlone) {

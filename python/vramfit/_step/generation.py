@@ -36,10 +36,10 @@ def generate(model: Any, asked: Asked) -> None:
 
 def _padding(model: Any, asked: Asked) -> int:
     """generate() hides nothing of prompts that are padded with a token that ends a text."""
-    ends = model.generation_config.eos_token_id
-    ends = ends if isinstance(ends, list) else [ends]
     if not asked.padded:
         return _PADDING
+    ends = model.generation_config.eos_token_id
+    ends = ends if isinstance(ends, list) else [ends]
     return next(token for token in range(len(ends) + 1) if token not in ends)
 
 

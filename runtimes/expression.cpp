@@ -126,6 +126,10 @@ class ExpressionParser {
 Expression Expression::parse(std::string_view text) { return ExpressionParser(text).parse(); }
 
 std::int64_t Expression::value(const Symbols& symbols) const {
+  const auto of = [&symbols](const Step& step) {
+    return step.op == Op::Number ? step.number : symbols(step.symbol);
+  };
+  if (steps_.size() == 1) return of(steps_.front());
   std::vector<std::int64_t> stack;
   const auto pop = [&stack] {
     const std::int64_t top = stack.back();
@@ -134,7 +138,7 @@ std::int64_t Expression::value(const Symbols& symbols) const {
   };
   for (const Step& step : steps_) {
     if (step.op == Op::Number || step.op == Op::Symbol) {
-      stack.push_back(step.op == Op::Number ? step.number : symbols(step.symbol));
+      stack.push_back(of(step));
       continue;
     }
     const std::int64_t b = pop();

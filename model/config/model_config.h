@@ -50,6 +50,7 @@ struct Dropout {
 /// A model that is no more of a shape to this project than its runtime's recording of its code
 /// says.
 struct TapedShape {
+  std::string tape;  ///< its name
   std::int64_t parameters = 0;
   std::vector<std::string> projections;     ///< linears of its layers, by name
   std::vector<std::string> lora_targets;    ///< PEFT's own; none: it has none

@@ -19,7 +19,7 @@ _OPTIMIZERS = ("adamw", "adamw-fused", "adamw-loop", "sgd", "sgd-momentum", "ada
 
 
 def kinds():
-    """Types that `fit` answers of: by tapes, or written down."""
+    """Types that `fit` answers of: by tapes, by the names of their files, or written down."""
     code = "".join(file.read_text() for file in _FAMILIES.glob("*.cpp"))
     written = re.findall(r'\.model_type = "(\w+)"', code)
     return sorted({*written, *(file.stem for file in (_DATA / "tapes").glob("*.tape"))})
@@ -29,6 +29,7 @@ def question(kind, dice):
     """`{"config": …, "asked": …}`: a config's file, and flags of `fit` by their names."""
     tape = _DATA / "tapes" / f"{kind}.tape"
     text = tape.read_text() if tape.exists() else ""
+    kind, _, null = kind.partition(".no_")
     trains = (bool(text) and "\nprogram prefill" not in text) or dice.random() < 0.6
     batch, seq = dice.randint(1, 6), dice.randint(17, 1100)
     asked = {"batch": batch, "seq": seq}
@@ -39,6 +40,7 @@ def question(kind, dice):
     )
     config["tie_word_embeddings"] = dice.random() < 0.4
     config.pop("qk_head_dim", None)  # the sum of two others
+    config |= {null: None} if null else {}
     # As it would stand in a file, with all that the class has.
     config = json.loads(AutoConfig.for_model(**config).to_json_string())
     return {"config": config, "asked": asked}
@@ -52,7 +54,7 @@ def _heads_are(kind, tape):
 def _linears(tape):
     """The last parts of their names, as LoRA takes them; none where there is no tape."""
     train = tape.partition("\nprogram train\n")[2].partition("\nprogram ")[0]
-    found = re.findall(r"linear\.default \S+ @\.(?:\S+\.)?(\S+)\.weight", train)
+    found = re.findall(r"linear \S+ @\.(?:\S+\.)?(\S+)\.weight", train)
     left_out = re.findall(r"^(?:no|expert)_targets (.*)", tape, re.MULTILINE)
     others = {name for line in left_out for name in line.split()}
     return [name for name in dict.fromkeys(found) if name not in others]

@@ -3,8 +3,9 @@ stand-in for any size.
 
 usage: vramfit run --gpu h200 -- python scripts/tapes OUT [TYPE…]
 
-Writes OUT/TYPE.tape for each type, and OUT/failed.jsonl: why there is none of the others. Says of
-each what moved since data/tapes, and where first.
+Writes OUT/TYPE.tape for each type, OUT/TYPE.no_KEY.tape where a size may be null and the code then
+does other things, and OUT/failed.jsonl: why there is none of the others. Says of each what moved
+since data/tapes, and where first.
 """
 
 import gc
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
 import transformers
+from points import nullable
 from record import record
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
@@ -27,14 +29,14 @@ _SHIPPED = Path(__file__).resolve().parents[2] / "data" / "tapes"
 _SECONDS = 180  # of a core, a type
 
 
-def _recorded(kind, out):
+def _recorded(name, out):
     """In a process of its own; returns why it failed, or None."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         signal.setitimer(signal.ITIMER_PROF, _SECONDS)
         try:
-            (out / f"{kind}.tape").write_text(record(kind))
+            (out / f"{name}.tape").write_text(record(name))
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
@@ -48,13 +50,13 @@ def _recorded(kind, out):
     return None if status == 0 else said or f"ended with {os.waitstatus_to_exitcode(status)}"
 
 
-def _moved(kind, out):
+def _moved(name, out):
     """In a line."""
-    kept = _SHIPPED / f"{kind}.tape"
+    kept = _SHIPPED / f"{name}.tape"
     if not kept.exists():
         return "new"
     lines, before = (
-        (folder / f"{kind}.tape").read_text().splitlines() for folder in (out, _SHIPPED)
+        (folder / f"{name}.tape").read_text().splitlines() for folder in (out, _SHIPPED)
     )
     if lines == before:
         return "as it was"
@@ -78,11 +80,12 @@ def main(out, kinds):
     gc.freeze()  # what is there already: collections of a type's process pass it over
     with (out / "failed.jsonl").open("w") as failed:
         for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-            why = _recorded(kind, out)
-            print(f"{kind}: {_moved(kind, out) if why is None else why}", flush=True)
-            if why is not None:
-                failed.write(json.dumps({"type": kind, "why": why}) + "\n")
-                failed.flush()
+            for name in kind, *(f"{kind}.no_{key}" for key in nullable(kind)):
+                why = _recorded(name, out)
+                print(f"{name}: {_moved(name, out) if why is None else why}", flush=True)
+                if why is not None:
+                    failed.write(json.dumps({"type": name, "why": why}) + "\n")
+                    failed.flush()
     torch.zeros(1, device="cuda")  # so that `vramfit run` has something to tell
 
 

@@ -1,6 +1,6 @@
 """What of a config sizes were recorded with that no expression has."""
 
-from points import LAST_LAYER, HeadsAre, rotary_fractions
+from points import LAST_LAYER, HeadsAre, annotation, rotary_fractions
 
 # Whole numbers of no size, or of a regime that is asked for apart.
 _OF_NO_SIZE = {
@@ -10,6 +10,10 @@ _OF_NO_SIZE = {
     "chunk_size_feed_forward", "rope_theta", "rotary_emb_base", "seed",
 }  # fmt: skip
 _LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
+# Of these types' MLPs, where a config has no width.
+_WIDTHS = {"n_inner": "4*n_embd", "intermediate_size": "4*hidden_size"}
+# What is null and of no op, or of a switch's other setting.
+_OF_NO_OP = {"sliding_window", "n_group", "topk_group", "rms_norm_eps"}
 _FRACTIONS = ("rotary_factor", "rotary_pct", "_ratio", "_multiple")
 
 
@@ -40,7 +44,24 @@ def held_lines(points, config, rule, heads_are):
         if isinstance(value, float) and key.endswith(_FRACTIONS):
             lines.append(f"holds {key} {value!r}")
     lines += [f"holds partial_rotary_factor {each!r}" for each in rotary_fractions(config)]
+    lines += [f"holds {key} {said}" for key, said in _WIDTHS.items() if _is_null(config, key)]
     if heads_are is HeadsAre.POWERS:
         heads = type(config).attribute_map.get("num_attention_heads", "num_attention_heads")
         lines.append(f"holds {heads} power_of_two")
     return sorted(set(lines))
+
+
+def null_lines(kind, config):
+    """`null KEY`: numbers that were null; a config that has one is refused."""
+    return [
+        f"null {key}"
+        for key, value in sorted(config.to_dict().items())
+        if value is None
+        and any(each in annotation(kind, key) for each in ("int |", "float |"))
+        and key not in {*_OF_NO_OP, *_WIDTHS}
+        and not key.endswith("token_id")
+    ]
+
+
+def _is_null(config, key):
+    return key in config.to_dict() and getattr(config, key) is None

@@ -72,6 +72,8 @@ _LATENT = {
     "qk_nope_head_dim": (40, 56, 72, 104),
     "v_head_dim": (48, 88, 64, 36),
 }
+# Sizes that people's configs have null, where the code of some types does other things.
+_NULLABLE = ("q_lora_rank",)
 # Of keys that say how far attention sees: more than any length here, and less.
 _WINDOWS = {
     "sliding_window": ((128, 160, 96, 144), (24, 36, 20, 28)),
@@ -98,6 +100,19 @@ _PERIODS = ("interval", "pattern", "period", "step", "freq")
 _LONGEST = 9  # layers after which kinds repeat
 _FEW = 16  # parts that solve.py tries
 COUNT = len(_HEADS)
+
+
+def nullable(kind):
+    """Keys of that type which are sizes or null, so that there is a tape of each."""
+    usual = CONFIG_MAPPING[kind]().to_dict()
+    return [key for key in _NULLABLE if usual.get(key) and "None" in annotation(kind, key)]
+
+
+def annotation(kind, key):
+    """What its class says of a key's type."""
+    classes = CONFIG_MAPPING[kind].__mro__
+    said = (vars(each).get("__annotations__", {}).get(key) for each in classes)
+    return str(next((each for each in said if each is not None), ""))
 
 
 def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):

@@ -10,7 +10,7 @@ import transformers
 from flags import flag_lines
 from fold import fold
 from generation import generated
-from held import held_lines
+from held import held_lines, null_lines
 from kinds import cycles_of, rule_of
 from lora import target_lines
 from modes import Mode, generation_modes, training_modes
@@ -107,13 +107,14 @@ def trained(model, batch, seq, autocast, boundaries):
     return tracer.trace
 
 
-def record(kind):
-    """A tape's text. Heads have a dimension of their own where the type's code allows it, and are
-    powers of two in number where others run more code."""
+def record(name):
+    """A tape's text, by its file's name. Heads have a dimension of their own where the type's code
+    allows it, and are powers of two in number where others run more code."""
     gc.disable()
+    kind, _, null = name.partition(".no_")
     for how in HeadsAre:
         try:
-            return _Recording(kind, how).text()
+            return _Recording(kind, how, null).text()
         except Exception as error:  # whatever it is that a model makes of such a config
             last = error
     raise last
@@ -122,8 +123,8 @@ def record(kind):
 class _Recording:
     """Of a type at all sizes."""
 
-    def __init__(self, kind, heads_are):
-        self._kind, self._heads_are = kind, heads_are
+    def __init__(self, kind, heads_are, null):
+        self._kind, self._heads_are, self._null = kind, heads_are, null
         self._programs, self._points = {}, {}  # of each program, at each size
         self._without = None  # why there is no generation
         for point in range(COUNT):
@@ -186,6 +187,7 @@ class _Recording:
 
     def _config(self, point, tied=False, beyond=False):
         own = config_at(self._kind, point, _LAYERS, self._heads_are, beyond)
+        own |= {self._null: None} if self._null else {}
         config = AutoConfig.for_model(**own)
         config.use_cache = False
         config.tie_word_embeddings = tied
@@ -230,6 +232,7 @@ class _Recording:
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
         lines += _defaults(kind, self._points["train"])
+        lines += null_lines(kind, model.config)
         lines += target_lines(kind, layers_of(model)[1])
         lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)
@@ -320,30 +323,44 @@ def _defaults(kind, points):
         token = getattr(CONFIG_MAPPING[kind](), key, None)
         if token is not None:
             lines.append(f"default {key} {token if isinstance(token, int) else token[0]}")
-    names = [key for key, value in CONFIG_MAPPING[kind]().to_dict().items() if _counts(value)]
-    given_by_all = set.intersection(*(set(config_at(kind, each, _LAYERS)) for each in range(COUNT)))
+    usual = CONFIG_MAPPING[kind]().to_dict()
+    names = [key for key, value in usual.items() if _counts(value)]
+    given = [config_at(kind, point, _LAYERS) for point in range(COUNT)]
+    given_by_all = set.intersection(*map(set, given))
     for key in sorted({*names, "head_dim", "num_key_value_heads"} & set(points[0])):
-        values = []
-        for point in range(COUNT):
-            given = config_at(kind, point, _LAYERS)
-            given.pop(key, None)
-            try:
-                values.append(getattr(AutoConfig.for_model(**given), key, None))
-            except Exception:  # one without it is refused
-                values.append(None)
         others = [
             {name: point[name] for name in point.keys() & given_by_all - {key}} for point in points
         ]
-        said = None
-        if all(map(_counts, values)):
-            said = Solver(others).say([int(each) for each in values])
+        without = [{name: each[name] for name in each.keys() - {key}} for each in given]
+        said = _said_of(key, without, others)
         if said is None and key == "head_dim":
             said = "hidden_size/num_attention_heads"
         if key == LAST_LAYER:
             said = "num_hidden_layers-1"
         if said is not None:
             lines.append(f"default {key} {said}")
+        of_null = _said_of(key, [{**each, key: None} for each in given], others)
+        if usual.get(key) is None:  # to say so is to leave it out
+            of_null = said
+        if of_null is not None:
+            lines.append(f"null {key} {of_null}")
     return lines
+
+
+def _said_of(key, configs, symbols_of):
+    """What a class has for a key, of each of these configs, as an expression; None: it has nothing,
+    or raises."""
+    values = []
+    for config in configs:
+        try:
+            values.append(getattr(AutoConfig.for_model(**config), key, None))
+        except Exception:  # one like it is refused
+            return None
+    return (
+        Solver(symbols_of).say([int(each) for each in values])
+        if all(map(_counts, values))
+        else None
+    )
 
 
 def _counts(value):

@@ -9,7 +9,7 @@ _LEAST = 2  # rounds beside the first
 
 
 def rolled(lines, sign):
-    """The same with `("repeat", COUNT, STRIDE, FIRST)` … `("again",)` around each loop. `sign`: of
+    """The same with `("loop", COUNT, STRIDE, FIRST)` … `("again",)` around each loop. `sign`: of
     registers that this part makes."""
     place = 0
     while place < len(lines):
@@ -24,7 +24,7 @@ def rolled(lines, sign):
         end = begin + (rounds - 1) * period
         last = first + (rounds - 2) * stride
         rest = [_renamed(line, sign, last, -(rounds - 1) * stride) for line in lines[end:]]
-        head = ("repeat", rounds - 1, stride, first)
+        head = ("loop", rounds - 1, stride, first)
         lines = [*lines[:begin], head, *map(_without_place, body), ("again",), *rest]
         place = begin + period + 2
     return lines

@@ -156,8 +156,8 @@ class Tracer:
         result = func(*args, **kwargs)
         self._name_dtype(func, given, result)
         results = result if isinstance(result, (list, tuple)) else [result]
-        event = Op(str(func).removeprefix("aten."), given, [])
-        if event.name == "lift_fresh.default":  # what it is given
+        event = Op(str(func).removeprefix("aten.").removesuffix(".default"), given, [])
+        if event.name == "lift_fresh":  # what it is given
             return result
         if event.name.startswith("to.") and isinstance(given[0], Host):  # from the host's memory
             event = Op("fresh", [list(given[0].sizes), result.dtype], [])

@@ -18,21 +18,21 @@ def _reductions():
         for dims in ([0], [-1], list(range(len(sizes)))):
             yield "sum.dim_IntList", _tensor(sizes, dtype), dims
         yield "sum.dim_IntList", _tensor(sizes, dtype, turned=True), [0]
-        yield "mean.default", _tensor(sizes, dtype)
-        yield "argmax.default", _tensor(sizes, dtype, grad=False), 0
+        yield "mean", _tensor(sizes, dtype)
+        yield "argmax", _tensor(sizes, dtype, grad=False), 0
         yield "max.dim", _tensor(sizes, dtype, grad=False), -1
     yield "add.Tensor", _tensor([4, 2048, 4096]), _tensor([4096])
     yield "mul.Tensor", _tensor([4, 2048, 4096]), _tensor([1, 1, 4096], FP32)
-    yield "any.default", _tensor([4, 1, 2048, 2048], BOOL, grad=False)
-    yield "sum.default", _tensor([8, 2048], BOOL, grad=False)
+    yield "any", _tensor([4, 1, 2048, 2048], BOOL, grad=False)
+    yield "sum", _tensor([8, 2048], BOOL, grad=False)
 
 
 def _by_cub():
-    yield "cumsum.default", _tensor([16384, 64], LONG, grad=False), 0
-    yield "cumsum.default", _tensor([5_000_000], FP32), 0
+    yield "cumsum", _tensor([16384, 64], LONG, grad=False), 0
+    yield "cumsum", _tensor([5_000_000], FP32), 0
     for count in (5000, 65_536, 1_000_000, 20_000_000):
-        yield "sort.default", _tensor([count], LONG, grad=False)
-        yield "sort.default", _tensor([count], FP32)
+        yield "sort", _tensor([count], LONG, grad=False)
+        yield "sort", _tensor([count], FP32)
     for count, rows, width in (
         (8192, 32_000, 64),
         (16_384, 128_256, 64),
@@ -41,14 +41,14 @@ def _by_cub():
         (40_000, 520, 8),
     ):
         places = _tensor([count], LONG, grad=False)
-        yield "embedding.default", _tensor([rows, width]), places
+        yield "embedding", _tensor([rows, width]), places
         yield "index.Tensor", _tensor([rows, width]), [places]
 
 
 def _norms():
     for rows, width in ((70_000, 768), (70_000, 4096), (65_536, 64), (200_000, 2048)):
         weights = [_tensor([width]), _tensor([width])]
-        yield "layer_norm.default", _tensor([rows, width]), [width], *weights
+        yield "layer_norm", _tensor([rows, width]), [width], *weights
 
 
 def large_calls():

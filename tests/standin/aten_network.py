@@ -59,14 +59,14 @@ def triangular(draw):
 
 
 MATRICES = {
-    "linear.default": [linear],
-    "matmul.default": [multiplied],
-    "bmm.default": [stacks],
-    "addmm.default": [added_product],
-    "baddbmm.default": [added_stacks],
-    "_grouped_mm.default": [grouped],
-    "conv1d.default": [convolved],
-    "linalg_solve_triangular.default": [
+    "linear": [linear],
+    "matmul": [multiplied],
+    "bmm": [stacks],
+    "addmm": [added_product],
+    "baddbmm": [added_stacks],
+    "_grouped_mm": [grouped],
+    "conv1d": [convolved],
+    "linalg_solve_triangular": [
         lambda draw: [*({**each, "dtype": FP32} for each in triangular(draw)), draw.maybe()]
     ],
 }
@@ -127,11 +127,11 @@ def loss(draw):
 
 
 NETWORK = {
-    "embedding.default": [embedded],
-    "scaled_dot_product_attention.default": [attended],
+    "embedding": [embedded],
+    "scaled_dot_product_attention": [attended],
     "softmax.int": [softmax],
     "log_softmax.int": [softmax],
-    "layer_norm.default": [layer_norm],
-    "cross_entropy_loss.default": [loss],
-    "nll_loss_nd.default": [loss],
+    "layer_norm": [layer_norm],
+    "cross_entropy_loss": [loss],
+    "nll_loss_nd": [loss],
 }

@@ -39,8 +39,8 @@ def made(told, leaves):
 
 
 def called(name, arguments):
-    packet, overload = name.split(".")
-    op = getattr(getattr(torch.ops.aten, packet), overload)
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload or "default")
     schema = op._schema.arguments
     by_place = [a for a, known in zip(arguments, schema, strict=False) if not known.kwarg_only]
     by_name = {

@@ -142,40 +142,40 @@ def complex_numbers(draw):
 
 
 VIEWS = {
-    "view_as_complex.default": [pairs_of_floats],
-    "view_as_real.default": [complex_numbers],
-    "view.default": [viewed],
-    "reshape.default": [reshaped],
-    "reshape_as.default": [lambda draw: [draw.tensor([4, 6]), draw.tensor([2, 12])]],
+    "view_as_complex": [pairs_of_floats],
+    "view_as_real": [complex_numbers],
+    "view": [viewed],
+    "reshape": [reshaped],
+    "reshape_as": [lambda draw: [draw.tensor([4, 6]), draw.tensor([2, 12])]],
     "flatten.using_ints": [flattened],
     "unflatten.int": [lambda draw: [draw.tensor([3, 12, 5]), -2, [4, -1]]],
     "transpose.int": [transposed],
-    "permute.default": [permuted],
-    "numpy_T.default": [lambda draw: [draw.tensor(draw.sizes(2, 2))]],
-    "unsqueeze.default": [unsqueezed],
-    "squeeze.default": [one],
+    "permute": [permuted],
+    "numpy_T": [lambda draw: [draw.tensor(draw.sizes(2, 2))]],
+    "unsqueeze": [unsqueezed],
+    "squeeze": [one],
     "squeeze.dim": [along],
-    "expand.default": [expanded],
-    "broadcast_to.default": [expanded],
-    "expand_as.default": [expanded_as],
-    "broadcast_tensors.default": [lambda draw: [binary(draw)]],
+    "expand": [expanded],
+    "broadcast_to": [expanded],
+    "expand_as": [expanded_as],
+    "broadcast_tensors": [lambda draw: [binary(draw)]],
     "slice.Tensor": [sliced],
     "select.int": [selected],
-    **each(["cat.default", "concat.default", "concatenate.default"], [joined]),
-    "stack.default": [stacked],
-    "chunk.default": [chunked],
+    **each(["cat", "concat", "concatenate"], [joined]),
+    "stack": [stacked],
+    "chunk": [chunked],
     "split.Tensor": [chunked],
-    "split_with_sizes.default": [split_with_sizes],
+    "split_with_sizes": [split_with_sizes],
     "unbind.int": [along],
-    "contiguous.default": [one],
-    "clone.default": [cloned],
-    "repeat.default": [repeated],
+    "contiguous": [one],
+    "clone": [cloned],
+    "repeat": [repeated],
     "repeat_interleave.self_int": [interleaved],
     **each(
-        ["alias.default", "detach.default", "resolve_conj.default", "resolve_neg.default"], [one]
+        ["alias", "detach", "resolve_conj", "resolve_neg"], [one]
     ),
     **each(
-        ["lift_fresh.default", "detach_.default"], [lambda draw: [draw.tensor([3], grad=False)]]
+        ["lift_fresh", "detach_"], [lambda draw: [draw.tensor([3], grad=False)]]
     ),
 }
 
@@ -216,24 +216,24 @@ def padded(draw):
 
 
 CREATION = {
-    "arange.default": [ranged(7), ranged(7.5)],
+    "arange": [ranged(7), ranged(7.5)],
     "arange.start": [ranged(2, 9)],
     "arange.start_step": [ranged(1, 10, 2), ranged(0, 9, 2.0)],
     **each(
-        ["empty_like.default", "zeros_like.default", "ones_like.default", "rand_like.default"],
+        ["empty_like", "zeros_like", "ones_like", "rand_like"],
         [like],
     ),
-    "full_like.default": [full_like],
-    **each(["zeros.default", "ones.default", "rand.default", "empty.memory_format"], [sized]),
-    "full.default": [full],
-    **each(["new_zeros.default", "new_ones.default", "new_empty.default"], [new_sized]),
-    "new_full.default": [new_full],
-    "eye.default": [ranged(5)],
-    "scalar_tensor.default": [ranged(2.0)],
-    "one_hot.default": [lambda draw: [draw.tensor(draw.sizes(1, 3), LONG), 7]],
-    "pad.default": [padded],
-    **each(["tril.default", "triu.default"], [lambda draw: [draw.tensor(draw.sizes(2))]]),
+    "full_like": [full_like],
+    **each(["zeros", "ones", "rand", "empty.memory_format"], [sized]),
+    "full": [full],
+    **each(["new_zeros", "new_ones", "new_empty"], [new_sized]),
+    "new_full": [new_full],
+    "eye": [ranged(5)],
+    "scalar_tensor": [ranged(2.0)],
+    "one_hot": [lambda draw: [draw.tensor(draw.sizes(1, 3), LONG), 7]],
+    "pad": [padded],
+    **each(["tril", "triu"], [lambda draw: [draw.tensor(draw.sizes(2))]]),
     **each(
-        ["uniform_.default", "exponential_.default"], [lambda draw: [plain(draw, [5], grad=False)]]
+        ["uniform_", "exponential_"], [lambda draw: [plain(draw, [5], grad=False)]]
     ),
 }

@@ -10,7 +10,7 @@ namespace vramfit::pytorch {
 std::unique_ptr<CausalLm> make_model(Context& context, const ModelConfig& config,
                                      const ModelSettings& settings) {
   if (config.taped) {
-    const OpTape& tape = *tape_of(context.release, config.family);
+    const OpTape& tape = *tape_of(context.release, config.taped->tape);
     return std::make_unique<TapedLm>(context, tape, config, settings);
   }
   return std::make_unique<WrittenLm>(context, family_of(config), config, settings);

@@ -8,10 +8,12 @@
 #include "model/errors.h"
 #include "model/text_file.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/pytorch/transformers/taped/config_keys.h"
 #include "runtimes/pytorch/transformers/taped/op_tape.h"
 #include "runtimes/pytorch/transformers/taped/taped_config.h"
 #include "tests/runtimes/pytorch/cases.h"
 #include "tests/runtimes/pytorch/events.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -136,17 +138,66 @@ TEST(OpTape, ThatIsNoneIsRefusedAtItsLine) {
   EXPECT_EQ(refusal("{}"), "tape: line 1: does not begin 'vramfit tape 1'");
   EXPECT_EQ(refusal(head + "modle_type llama"),
             "tape: line 2: 'modle_type' begins no line of a tape");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg.default %x"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %x"),
             "tape: line 4: '%x' is no register");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg.default %999999999"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %999999999"),
             "tape: line 4: '%999999999' is no register");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = zeros.default [B*,2]"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = zeros [B*,2]"),
             "tape: line 4: 'B*' is no size that a tape can have");
   EXPECT_EQ(refusal(head + "program train\nmain\n"), "tape: line 3: ends early");
   EXPECT_EQ(refusal(head + "program train eager\nmain as train\nend"),
             "tape: line 3: no program 'train' came before");
   EXPECT_EQ(refusal(head + "default x " + std::string(100, '(')),
             "tape: line 2: '" + std::string(100, '(') + "' is no size that a tape can have");
+}
+
+TEST(OpTape, BindsWhatHasAName) {
+  EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4"),
+            "tape: line 4: 'bind' lacks what it is of");
+}
+
+TEST(ConfigKeys, WhatIsNullIsNotAsNothing) {
+  const OpTape tape = read_op_tape(
+      "vramfit tape 1\nmodel_type some\ndefault rank 8\ndefault dim 4\nnull dim heads*2\n");
+  const auto keys = [&](const std::string& config) {
+    return ConfigKeys(ModelSource{"model", config}, tape);
+  };
+  EXPECT_EQ(keys("{}")("rank"), 8);
+  EXPECT_EQ(keys("{}")("dim"), 4);
+  EXPECT_EQ(keys(R"({"dim": null, "heads": 3})")("dim"), 6);
+  const ConfigKeys null = keys(R"({"rank": null})");
+  EXPECT_FALSE(null.has("rank"));
+  EXPECT_TRUE(null.is_null("rank"));
+  expect_bad_input([&] { null("rank"); },
+                   {"rank: is null, and some's code was recorded with a number"});
+}
+
+TEST(TapedConfig, WhatWasNullHasNoNumber) {
+  Release release = with_tapes();
+  release.tape = [](const std::string& type) -> std::optional<std::string> {
+    if (type != "qwen3") return std::nullopt;
+    return tape_of_tests(type) + "null clip_qkv\n";
+  };
+  std::string config = config_text("qwen3", false);
+  config.replace(config.find("\"vocab_size\""), 0, "\"clip_qkv\": 8.0, ");
+  expect_bad_input(
+      [&] {
+        taped_config(std::make_shared<const ModelSource>(ModelSource{"m", config}), release);
+      },
+      {"clip_qkv: is 8.0, and qwen3's code was recorded with null"});
+}
+
+TEST(TapedConfig, ASizeThatIsNullHasATapeOfItsOwn) {
+  const std::string text =
+      R"({"model_type": "deepseek_v2", "hidden_size": 4096, "num_attention_heads": 32, "q_lora_rank": )";
+  const auto parameters = [&](const char* rank) {
+    const auto source = std::make_shared<const ModelSource>(ModelSource{"m", text + rank + "}"});
+    return taped_config(source, measured_release())->taped->parameters;
+  };
+  // DeepseekV2Config's: 32 layers of 32 heads of 192, from 4,096.
+  const std::int64_t whole = 4096 * 32 * 192;
+  const std::int64_t by_rank = 4096 * 1536 + 1536 + 1536 * 32 * 192;
+  EXPECT_EQ(parameters("null") - parameters("1536"), 32 * (whole - by_rank));
 }
 
 TEST(Expression, IsWhatItSays) {

@@ -42,16 +42,16 @@ Results changed_by(const Call& call) {
 
 constexpr NamedOp kIndexingOps[] = {
     {"index.Tensor", index_op},
-    {"index_put_.default", index_put_op},
-    {"gather.default", gather_op},
+    {"index_put_", index_put_op},
+    {"gather", gather_op},
     {"scatter.value", made_of<scatter>},
     {"scatter.src", made_of<scatter>},
     {"scatter_.value", changed_by<scatter_>},
     {"scatter_.src", changed_by<scatter_>},
-    {"index_select.default", index_select_op},
-    {"index_add.default", made_of<index_add>},
-    {"index_add_.default", changed_by<index_add_>},
-    {"index_copy_.default", changed_by<index_copy_>},
+    {"index_select", index_select_op},
+    {"index_add", made_of<index_add>},
+    {"index_add_", changed_by<index_add_>},
+    {"index_copy_", changed_by<index_copy_>},
 };
 
 }  // namespace

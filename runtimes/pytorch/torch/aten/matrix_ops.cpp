@@ -53,14 +53,14 @@ Results solve_triangular_op(const Call& call) {
 }
 
 constexpr NamedOp kMatrixOps[] = {
-    {"linear.default", linear_op},
-    {"matmul.default", matmul_op},
-    {"bmm.default", bmm_op},
-    {"addmm.default", added_product<addmm>},
-    {"baddbmm.default", added_product<baddbmm>},
-    {"_grouped_mm.default", grouped},
-    {"conv1d.default", conv1d_op},
-    {"linalg_solve_triangular.default", solve_triangular_op},
+    {"linear", linear_op},
+    {"matmul", matmul_op},
+    {"bmm", bmm_op},
+    {"addmm", added_product<addmm>},
+    {"baddbmm", added_product<baddbmm>},
+    {"_grouped_mm", grouped},
+    {"conv1d", conv1d_op},
+    {"linalg_solve_triangular", solve_triangular_op},
 };
 
 }  // namespace

@@ -50,13 +50,10 @@ Results loss(const Call& call) {
 }
 
 constexpr NamedOp kNetworkOps[] = {
-    {"embedding.default", embedding_op},
-    {"scaled_dot_product_attention.default", attention},
-    {"softmax.int", softmax_op<softmax>},
-    {"log_softmax.int", softmax_op<log_softmax>},
-    {"layer_norm.default", layer_norm_op},
-    {"cross_entropy_loss.default", loss<cross_entropy_loss>},
-    {"nll_loss_nd.default", loss<nll_loss>},
+    {"embedding", embedding_op},          {"scaled_dot_product_attention", attention},
+    {"softmax.int", softmax_op<softmax>}, {"log_softmax.int", softmax_op<log_softmax>},
+    {"layer_norm", layer_norm_op},        {"cross_entropy_loss", loss<cross_entropy_loss>},
+    {"nll_loss_nd", loss<nll_loss>},
 };
 
 }  // namespace

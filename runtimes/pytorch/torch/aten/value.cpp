@@ -69,7 +69,9 @@ std::optional<ScalarType> Call::type(std::size_t i) const {
 Dims Call::dims(std::size_t i) const {
   if (const auto* one = get<std::int64_t>(i)) return {*one};
   Dims dims;
-  for (const std::int64_t each : integers(i)) dims.push_back(each);
+  if (const auto* list = get<std::vector<Value>>(i)) {
+    for (const Value& each : *list) dims.push_back(*each.as<std::int64_t>());
+  }
   return dims;
 }
 

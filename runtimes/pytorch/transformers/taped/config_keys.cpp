@@ -35,7 +35,21 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
 }
 
 bool ConfigKeys::has(const std::string& key) const {
-  return own_.contains(key) || tape_.defaults.contains(key);
+  return own_.contains(key) || made_of(key) != nullptr;
+}
+
+bool ConfigKeys::is_null(const std::string& key) const {
+  return nulls_.contains(key) && made_of(key) == nullptr;
+}
+
+/// What the class makes of a key that has no number: null is not as nothing.
+const Expression* ConfigKeys::made_of(const std::string& key) const {
+  if (!nulls_.contains(key)) {
+    const auto found = tape_.defaults.find(key);
+    return found == tape_.defaults.end() ? nullptr : &found->second;
+  }
+  const auto found = tape_.nulls.find(key);
+  return found == tape_.nulls.end() || !found->second ? nullptr : &*found->second;
 }
 
 bool ConfigKeys::names(const std::string& key) const {
@@ -66,11 +80,15 @@ std::int64_t ConfigKeys::value(const std::string& asked, int nested) const {
   if (others_.contains(key)) {
     throw BadInput(key + ": " + tape_.model_type + "'s sizes hang on it; a whole number");
   }
-  const auto found = tape_.defaults.find(key);
-  if (found == tape_.defaults.end() || nested == kMostNested) {
+  if (is_null(key)) {
+    throw BadInput(key + ": is null, and " + tape_.model_type +
+                   "'s code was recorded with a number; vramfit model runs it");
+  }
+  const Expression* made = made_of(key);
+  if (made == nullptr || nested == kMostNested) {
     throw BadInput(tape_.model_type + ": its config has no '" + key + "', which its sizes hang on");
   }
-  return found->second.value([&](const std::string& other) { return value(other, nested + 1); });
+  return made->value([&](const std::string& other) { return value(other, nested + 1); });
 }
 
 }  // namespace vramfit::pytorch

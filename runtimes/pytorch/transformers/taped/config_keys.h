@@ -17,7 +17,10 @@ class ConfigKeys {
   /// The tape must outlive it. Throws BadInput where the source is no config.
   ConfigKeys(const ModelSource& source, const OpTape& tape);
 
+  /// Whether there is a number, or its class makes one.
   bool has(const std::string& key) const;
+  /// Whether it is said to be null, and null is taken for nothing else.
+  bool is_null(const std::string& key) const;
   /// A list of words; empty where there is none.
   std::vector<std::string> words(const std::string& key) const;
   /// Whether there is something, of whatever kind; what is null is not there.
@@ -29,6 +32,7 @@ class ConfigKeys {
 
  private:
   std::int64_t value(const std::string& key, int nested) const;
+  const Expression* made_of(const std::string& key) const;
 
   const OpTape& tape_;
   std::map<std::string, std::int64_t, std::less<>> own_;

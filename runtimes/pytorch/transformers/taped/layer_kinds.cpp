@@ -46,7 +46,11 @@ std::vector<std::string> by_lists(const OpTape& tape, const ConfigKeys& keys, st
     std::vector<std::string> list = counted(keys, key, layers);
     if (list.empty()) list = keys.words(key);
     const auto cycle = tape.cycles.find(key);
-    if (list.empty() && cycle != tape.cycles.end()) {
+    // Of a null window classes have another list.
+    const bool has_windows =
+        std::none_of(tape.windows.begin(), tape.windows.end(),
+                     [&](const std::string& window) { return keys.is_null(window); });
+    if (list.empty() && cycle != tape.cycles.end() && has_windows) {
       while (list.size() < layers)
         list.push_back(cycle->second[list.size() % cycle->second.size()]);
     }

@@ -75,7 +75,20 @@ std::vector<std::string> OpTape::projections() const {
 
 namespace {
 
-constexpr std::string_view kEmbedding = "embedding.default";
+constexpr std::string_view kEmbedding = "embedding";
+
+void number_parameters(std::vector<Instruction>& steps,
+                       const std::function<std::uint32_t(const std::string&)>& place) {
+  const std::function<void(Operand&)> look = [&](Operand& operand) {
+    if (operand.kind == Operand::Kind::Parameter) operand.place = place(operand.path);
+    for (Operand& each : operand.list) look(each);
+  };
+  for (Instruction& each : steps) {
+    for (Operand& operand : each.args) look(operand);
+    number_parameters(each.body, place);
+    each.is_linear = each.name == "linear" && each.args[1].kind == Operand::Kind::Parameter;
+  }
+}
 
 /// A forward first looks up tokens.
 void mark_embedding(std::vector<Instruction>& steps, bool scales) {
@@ -111,6 +124,19 @@ void mark_tied(std::vector<Instruction>& steps, const std::vector<std::string>& 
 }  // namespace
 
 void OpTape::find_modules() {
+  const auto place = [this](const std::string& path) {
+    return places.try_emplace(path, static_cast<std::uint32_t>(places.size())).first->second;
+  };
+  const auto number = [&](std::vector<NamedTensor>& part) {
+    for (NamedTensor& named : part) named.place = place(named.path);
+  };
+  number(before);
+  number(behind);
+  for (auto& [kind, part] : of_layer) number(part);
+  for (auto& [name, program] : programs) {
+    number_parameters(program.main.steps, place);
+    for (auto& [kind, layer] : program.layers) number_parameters(layer.steps, place);
+  }
   for (auto& [name, program] : programs) mark_embedding(program.main.steps, scales_embedding);
   if (const auto init = programs.find("init tied"); init != programs.end()) {
     std::vector<std::string> tied;
@@ -125,9 +151,7 @@ void OpTape::find_modules() {
   if (train == programs.end()) return;
   const auto find_in = [this](const Body& body) {
     for (const Instruction& each : body.steps) {
-      if (each.name == "linear.default" && each.args[1].kind == Operand::Kind::Parameter) {
-        add(linears, each.args[1].path);
-      }
+      if (each.is_linear) add(linears, each.args[1].path);
       if (each.name != kEmbedding) continue;
       for (const Operand& operand : each.args) {
         if (operand.kind == Operand::Kind::Parameter) add(embeddings, operand.path);

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -45,7 +47,8 @@ struct Operand {
   };
   Kind kind = Kind::None;
   Register tensor;
-  std::string path;  ///< Parameter: its name, below the layer where that begins with a dot
+  std::string path;         ///< Parameter: its name, below the layer where that begins with a dot
+  std::uint32_t place = 0;  ///< Parameter: in OpTape::places
   Expression size;
   double real = 0;
   bool flag = false;
@@ -79,6 +82,7 @@ struct Instruction {
   std::vector<Operand> args;
   std::vector<Register> results;
   std::vector<Instruction> body;  ///< of Repeat
+  bool is_linear = false;         ///< the call of a module that multiplies by its weight
   // Of the module that tokens are looked up in.
   bool begins_embedding = false;
   bool ends_embedding = false;
@@ -111,6 +115,7 @@ struct Program {
 /// below a layer where it begins with a dot.
 struct NamedTensor {
   std::string path;
+  std::uint32_t place = 0;  ///< in OpTape::places
   bool is_buffer = false;
   std::string tied_to;  ///< where tie_word_embeddings is set
 };
@@ -120,6 +125,8 @@ struct OpTape {
   std::string layers_key;                      ///< of the config: how many layers
   std::string layers_path;                     ///< "model.layers"
   std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out
+  /// What null is taken for. Nothing: it was null as it was recorded.
+  std::map<std::string, std::optional<Expression>> nulls;
   std::string attention;  ///< that transformers takes where none is asked for: "sdpa"
   /// How a layer's kind is told: "A", one for all; "by KEY VALUE=A …", by what its place has in the
   /// config's list, or in several, "KEY,KEY" and "VALUE,VALUE"; "below KEY A B", the first so many
@@ -156,6 +163,9 @@ struct OpTape {
   std::vector<std::string> states;          ///< names of what a cache holds of a layer
   std::map<std::string, Program> programs;
 
+  /// Numbers for the names of parameters, those of layers with a dot before them.
+  std::unordered_map<std::string, std::uint32_t> places;
+
   // Paths of training's weights as they first come, those of layers with a dot before them.
   std::vector<std::string> linears;
   std::vector<std::string> embeddings;
@@ -165,7 +175,8 @@ struct OpTape {
   /// What training multiplies by, or looks rows up in, by a parameter's path.
   bool multiplies_by(const std::string& path) const;
   bool looks_up_in(const std::string& path) const;
-  /// What its programs say of its modules: `linears`, `embeddings`, what is the embedding's.
+  /// What its programs say of its modules: `places`, `linears`, `embeddings`, what is the
+  /// embedding's.
   void find_modules();
 };
 

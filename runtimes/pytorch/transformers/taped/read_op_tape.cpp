@@ -131,7 +131,7 @@ Instruction::Kind kind_of(std::string_view word) {
       {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
       {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
       {"grad", Kind::Grad},     {"state", Kind::State},         {"keep", Kind::Keep},
-      {"repeat", Kind::Repeat}, {"passed", Kind::Passed},
+      {"loop", Kind::Repeat},   {"passed", Kind::Passed},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -151,7 +151,7 @@ void require_operands(const Instruction& instruction) {
   std::size_t results = 0;
   switch (instruction.kind) {
     case Kind::Op:
-      least = instruction.name == "linear.default" ? 2 : 0;
+      least = instruction.name == "linear" ? 2 : 0;
       break;
     case Kind::Parameter:
       least = results = 1;
@@ -181,6 +181,7 @@ void require_operands(const Instruction& instruction) {
   if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
       (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
       (instruction.kind == Kind::Keep && !is_tensor(args[1])) ||
+      (instruction.kind == Kind::Bind && args[1].kind != Operand::Kind::Parameter) ||
       (instruction.kind == Kind::Passed && !std::all_of(args.begin(), args.end(), of_program))) {
     throw BadInput("'" + instruction.name + "' lacks what it is of");
   }
@@ -203,6 +204,7 @@ Instruction instruction_of(const std::vector<std::string_view>& words, States& s
     if (next >= words.size()) throw BadInput("ends early");
     instruction.name = words[next++];
   }
+  instruction.args.reserve(words.size() - next);
   for (; next < words.size(); ++next) {
     instruction.args.push_back(operand_of(words[next], states));
   }
@@ -284,6 +286,9 @@ class Reader {
       tape_.windows = {words_.begin() + 1, words_.end()};
     } else if (first == "default") {
       tape_.defaults[word(1)] = Expression::parse(word(2));
+    } else if (first == "null") {
+      auto& taken = tape_.nulls[word(1)];
+      if (words_.size() > 2) taken = Expression::parse(word(2));
     } else if (first == "parameters") {
       parameters();
     } else if (first == "program") {
@@ -307,7 +312,9 @@ class Reader {
       } else if (first == "layer") {
         into = &tape_.of_layer[word(1)];
       } else {
-        NamedTensor named{word(1), first != "parameter", {}};
+        NamedTensor named;
+        named.path = word(1);
+        named.is_buffer = first != "parameter";
         if (words_.size() > 3) named.tied_to = word(3);
         into->push_back(std::move(named));
       }

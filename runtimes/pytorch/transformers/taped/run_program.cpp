@@ -59,6 +59,12 @@ Tensor& TapedLm::made_at(const Register& place, const Frame& frame) const {
   return tensor;
 }
 
+template <typename Places>
+auto& TapedLm::at(Places& all, const Operand& parameter, const Frame& frame) {
+  const bool of_layer = parameter.path.starts_with('.');
+  return all.at(of_layer ? static_cast<std::size_t>(frame.index + 1) : 0)[parameter.place];
+}
+
 aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const {
   switch (operand.kind) {
     case Operand::Kind::None:
@@ -67,10 +73,9 @@ aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const 
       return made_at(operand.tensor, frame);
     }
     case Operand::Kind::Parameter: {
-      const bool of_layer = operand.path.starts_with('.');
-      const auto found = tensors_.find(of_layer ? frame.prefix + operand.path : operand.path);
-      if (found == tensors_.end()) throw BadInput("tape: no parameter '" + operand.path + "'");
-      return *found->second;
+      const Tensor* tensor = at(places_, operand, frame).tensor;
+      if (tensor == nullptr) throw BadInput("tape: no parameter '" + operand.path + "'");
+      return *tensor;
     }
     case Operand::Kind::Size:
       return operand.size.value(frame.sizes);
@@ -88,16 +93,13 @@ aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const 
       break;
   }
   std::vector<aten::Value> list;
+  list.reserve(operand.list.size());
   for (const Operand& each : operand.list) list.push_back(value_of(each, frame));
   return list;
 }
 
 const Linear* TapedLm::linear_of(const Instruction& instruction, const Frame& frame) const {
-  if (instruction.name != "linear.default") return nullptr;
-  const Operand& weight = instruction.args[1];
-  if (weight.kind != Operand::Kind::Parameter) return nullptr;
-  const std::string path = weight.path.starts_with('.') ? frame.prefix + weight.path : weight.path;
-  return std::get_if<Linear>(&by_path_.at(module_of(path))->module);
+  return instruction.is_linear ? at(places_, instruction.args[1], frame).linear : nullptr;
 }
 
 void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
@@ -113,17 +115,18 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
   if (hooks_ != nullptr && instruction.begins_embedding) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
     results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
-    const bool is_head = frame.prefix.empty();  // no tape has another linear beside its layers
+    const bool is_head = frame.index == kNoLayer;  // no tape has another linear beside its layers
     if (hooks_ != nullptr && is_head) hooks_->after_head(results.front());
   } else {
-    std::vector<aten::Value> args;
-    args.reserve(instruction.args.size());
+    std::vector<aten::Value> args = std::exchange(args_, {});
     for (const Operand& each : instruction.args) args.push_back(value_of(each, frame));
     try {
       results = instruction.op(aten::Call(context_, args));
     } catch (const BadInput& refusal) {
       throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
     }
+    args.clear();
+    args_ = std::move(args);
   }
   if (hooks_ != nullptr && instruction.ends_embedding) hooks_->after_embedding(results.at(0));
   // enable_input_require_grads, which PEFT needs under checkpointing.
@@ -175,10 +178,7 @@ void TapedLm::run(const Program& program, std::span<const Instruction> steps, Fr
         if (Storage& memory = *made_at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
           if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
         }
-        frame.bound->emplace_back(each.args[1].path.starts_with('.')
-                                      ? frame.prefix + each.args[1].path
-                                      : each.args[1].path,
-                                  std::move(at(each.args[0].tensor, frame)));
+        at(*frame.bound, each.args[1], frame) = std::move(at(each.args[0].tensor, frame));
         break;
       case Instruction::Kind::Layers:
         run_layers(program, each, frame);
@@ -233,7 +233,7 @@ void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& fra
   const std::int64_t rounds = number(0);
   const std::int64_t stride = number(1);
   const std::int64_t first = number(2);
-  Registers& own = frame.prefix.empty() ? frame.program : frame.layer;
+  Registers& own = frame.index == kNoLayer ? frame.program : frame.layer;
   constexpr std::int64_t kMostRounds = 1'000'000;
   if (rounds > kMostRounds) throw BadInput("tape: a loop of " + std::to_string(rounds) + " rounds");
   if (rounds < 0) {
@@ -256,7 +256,7 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
   const Body& body = program.layers.at(kind_of(layer));
   Registers own(body.of_layer);
   frame.carried.resize(std::max(frame.carried.size(), body.carried));
-  Frame inner{frame.program, own,         frame.carried, prefix_of(layer),
+  Frame inner{frame.program, own,         frame.carried, static_cast<int>(layer),
               frame.sizes,   frame.bound, frame.step,    nullptr};
   if (frame.step != nullptr) {
     auto& cache = static_cast<Cache&>(*frame.step->cache);
@@ -276,7 +276,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     carried.push_back(is_named_behind(program.main, layers, operand.tensor) ? handed
                                                                             : std::move(handed));
   }
-  Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound, frame.step};
+  Frame inner{frame.program, frame.layer, carried, kNoLayer, frame.sizes, frame.bound, frame.step};
   const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
   for (std::int64_t i = 0; i < config_.layers; ++i) {
     const LayerScope acts(context_, static_cast<int>(i));
@@ -298,7 +298,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
       for (const std::uint32_t number : layer.passed) all.at(number) = passed->at(number);
       Registers none;
       Registers handed{input};
-      Frame own{all, none, handed, {}, sizes, nullptr};
+      Frame own{all, none, handed, kNoLayer, sizes, nullptr};
       run_layer(program, i, own);
       Tensor output = std::move(handed.front());
       if (const auto kept = beside.lock()) *kept = std::move(handed);

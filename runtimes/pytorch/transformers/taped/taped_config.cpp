@@ -62,16 +62,18 @@ void require_plain(const nlohmann::json& config, const std::string& type) {
 std::string word_of(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.get<double>() > 0 ? "1" : "0";
-  return value.is_string() ? value.get<std::string>() : "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 /// The code of another one does other things.
 void require_flags(const nlohmann::json& config, const OpTape& tape) {
   for (const auto& [key, flag] : tape.flags) {
     const auto own = config.find(key);
-    const bool is_said = own != config.end() && !own->is_null();
+    const bool is_said = own != config.end();
     const std::string value = is_said ? word_of(*own) : flag.usual;
-    if (value == flag.recorded) continue;
+    const bool is_off =
+        is_said && own->is_null() && (flag.recorded == "false" || flag.recorded == "0");
+    if (value == flag.recorded || is_off) continue;
     throw BadInput(key + ": is " + shortened(value, 40) + (is_said ? "" : " unless it is said") +
                    ", and " + tape.model_type + "'s code was recorded with " + flag.recorded +
                    "; vramfit model runs it");
@@ -104,7 +106,7 @@ void require_held(const nlohmann::json& config, const ConfigKeys& keys, const Op
       own = nlohmann::json(value).dump();
       recorded = nlohmann::json(*real).dump();
     } else {
-      if (!keys.has(key)) continue;
+      if (!keys.has(key) && !keys.is_null(key)) continue;
       const std::int64_t value = keys(key);
       own = std::to_string(value);
       if (const auto* size = std::get_if<Expression>(&held)) {
@@ -122,6 +124,26 @@ void require_held(const nlohmann::json& config, const ConfigKeys& keys, const Op
   }
 }
 
+/// A number where there was none as it was recorded.
+void require_nulls(const nlohmann::json& config, const OpTape& tape) {
+  for (const auto& [key, taken] : tape.nulls) {
+    const auto own = config.find(key);
+    if (taken || own == config.end() || own->is_null()) continue;
+    throw BadInput(key + ": is " + shortened(own->dump(), 20) + ", and " + tape.model_type +
+                   "'s code was recorded with null; vramfit model runs it");
+  }
+}
+
+/// Of a type, or where a key is null that changes what its code does, of the type with that.
+std::string name_of_tape(const nlohmann::json& config, const std::string& type,
+                         const Release& release) {
+  for (const auto& [key, value] : config.items()) {
+    const std::string name = type + ".no_" + key;
+    if (value.is_null() && tape_of(release, name) != nullptr) return name;
+  }
+  return type;
+}
+
 }  // namespace
 
 std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>& source,
@@ -131,13 +153,15 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
       parse_json_object(source->config, source->name, "a Hugging Face config.json");
   const auto type = object.find("model_type");
   if (type == object.end() || !type->is_string()) return std::nullopt;
-  const OpTape* found = tape_of(release, type->get<std::string>());
+  const std::string tape_name = name_of_tape(object, type->get<std::string>(), release);
+  const OpTape* found = tape_of(release, tape_name);
   if (found == nullptr) return std::nullopt;
   const OpTape& tape = *found;
   require_plain(object, tape.model_type);
   require_flags(object, tape);
   const ConfigKeys keys(*source, tape);
   require_held(object, keys, tape);
+  require_nulls(object, tape);
   ModelConfig config;
   config.name = source->name;
   config.family = tape.model_type;
@@ -162,6 +186,7 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
     if (object.contains(name) && object[name].is_string()) config.dtype = object[name];
   }
   TapedShape shape;
+  shape.tape = tape_name;
   shape.layer_kinds = layer_kinds(tape, keys, config.layers);
   shape.projections = tape.projections();
   shape.lora_targets = tape.lora_targets;

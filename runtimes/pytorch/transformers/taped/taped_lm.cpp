@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/transformers/taped/taped_lm.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "model/errors.h"
 
@@ -51,48 +52,55 @@ void TapedLm::build() {
   Registers own(program.main.of_program);
   Registers none;
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
-  std::vector<std::pair<std::string, Tensor>> bound;
-  Frame frame{own, none, none, {}, sizes, &bound};
+  const auto parts = static_cast<std::size_t>(config_.layers) + 1;
+  OfPlaces<Tensor> made(parts, std::vector<Tensor>(tape_.places.size()));
+  Frame frame{own, none, none, kNoLayer, sizes, &made};
   {
     const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
     run(program, program.main.steps, frame);
   }
-  std::unordered_map<std::string, Tensor> made(bound.begin(), bound.end());
-  const auto take = [&](const std::vector<NamedTensor>& all, const std::string& prefix,
-                        std::optional<std::int64_t> layer) {
-    const LayerScope acts(context_, static_cast<int>(layer.value_or(kNoLayer)));
+  places_.assign(parts, std::vector<Place>(tape_.places.size()));
+  const auto made_at = [&](std::size_t part, std::uint32_t place) -> const Tensor& {
+    const Tensor& tensor = made[part][place];
+    if (!tensor.defined()) throw BadInput("tape: a parameter that init makes none of");
+    return tensor;
+  };
+  std::unordered_map<std::string, Module*> by_path;
+  const auto take = [&](const std::vector<NamedTensor>& all, int index) {
+    const bool of_layer = index != kNoLayer;
+    const auto part = static_cast<std::size_t>(index + 1);
+    const LayerScope acts(context_, index);
     for (const NamedTensor& named : all) {
-      const std::string path = prefix + named.path;
+      Place& place = places_[part][named.place];
       if (named.is_buffer) {
-        buffers_.push_back(made.at(path));
-        tensors_[path] = &buffers_.back();
+        place.tensor = &buffers_.emplace_back(made_at(part, named.place));
         continue;
       }
       const bool tied = config_.tied_head && !named.tied_to.empty();
-      const std::string name = module_of(path);
-      Module*& module = by_path_[name];
+      const std::string path = module_of(of_layer ? prefix_of(index) + named.path : named.path);
+      Module*& module = by_path[path];
       if (module == nullptr) {
-        module = &modules_.emplace_back(Module{name, layer, Norm()});
+        const auto layer = of_layer ? std::optional<std::int64_t>(index) : std::nullopt;
+        module = &modules_.emplace_back(Module{path, layer, Norm()});
         if (tape_.multiplies_by(named.path)) module->module = Linear();
         if (tape_.looks_up_in(named.path)) module->module = Embedding();
       }
       std::visit(
           [&](auto& own_module) {
-            Tensor* place = &own_module.weight;
+            place.tensor = &own_module.weight;
             if constexpr (requires { own_module.bias; }) {
-              if (path.ends_with(".bias")) place = &own_module.bias;
+              if (named.path.ends_with(".bias")) place.tensor = &own_module.bias;
             }
-            *place = made.at(tied ? named.tied_to : path);
-            tensors_[path] = place;
+            *place.tensor =
+                tied ? made_at(0, tape_.places.at(named.tied_to)) : made_at(part, named.place);
           },
           module->module);
+      place.linear = std::get_if<Linear>(&module->module);
     }
   };
-  take(tape_.before, "", std::nullopt);
-  for (std::int64_t i = 0; i < config_.layers; ++i) {
-    take(tape_.of_layer.at(kind_of(i)), prefix_of(i), i);
-  }
-  take(tape_.behind, "", std::nullopt);
+  take(tape_.before, kNoLayer);
+  for (int i = 0; i < static_cast<int>(config_.layers); ++i) take(tape_.of_layer.at(kind_of(i)), i);
+  take(tape_.behind, kNoLayer);
 }
 
 std::vector<CausalLm::NamedModule> TapedLm::named_modules() {
@@ -113,9 +121,11 @@ std::vector<Tensor*> TapedLm::buffers() {
 
 void TapedLm::tie_weights() {
   if (!config_.tied_head) return;
+  const std::vector<Place>& beside = places_.front();
   for (const std::vector<NamedTensor>* part : {&tape_.before, &tape_.behind}) {
     for (const NamedTensor& named : *part) {
-      if (!named.tied_to.empty()) *tensors_.at(named.path) = *tensors_.at(named.tied_to);
+      if (named.tied_to.empty()) continue;
+      *beside[named.place].tensor = *beside[tape_.places.at(named.tied_to)].tensor;
     }
   }
 }
@@ -163,7 +173,7 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
   const Symbols sizes = [this, batch = ids.size(0), seq = ids.size(1)](const std::string& name) {
     return name == "B" ? batch : name == "S" ? seq : keys_(name);
   };
-  Frame frame{own, none, none, {}, sizes, nullptr};
+  Frame frame{own, none, none, kNoLayer, sizes, nullptr};
   own.at(0) = ids;
   run(program, program.main.steps, frame);
   own.at(0).reset();
@@ -213,7 +223,7 @@ Tensor TapedLm::forward(const Tensor& ids, const StepInputs& step) const {
   const Symbols sizes = [this, &ids, past](const std::string& name) {
     return name == "B" ? ids.size(0) : name == "S" ? ids.size(1) : name == "P" ? past : keys_(name);
   };
-  Frame frame{own, none, none, {}, sizes, nullptr, &step, nullptr};
+  Frame frame{own, none, none, kNoLayer, sizes, nullptr, &step, nullptr};
   own.at(0) = ids;
   run(program, program.main.steps, frame);
   cache.advance(added);

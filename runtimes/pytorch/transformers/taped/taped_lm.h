@@ -3,7 +3,6 @@
 #include <deque>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -36,16 +35,19 @@ class TapedLm final : public CausalLm {
   struct Cache final : GenerationCache {
     std::vector<Registers> layers;  ///< what is kept of each
   };
+  /// Of each layer, and before them of none, something of each of OpTape::places.
+  template <typename T>
+  using OfPlaces = std::vector<std::vector<T>>;
   /// What runs: a program, or a layer of it.
   struct Frame {
     Registers& program;
     Registers& layer;
     Registers& carried;
-    std::string prefix;  ///< of the layer's parameters
+    int index;  ///< the layer's; kNoLayer: a program's
     const Symbols& sizes;
-    std::vector<std::pair<std::string, Tensor>>* bound;  ///< what becomes the model's
-    const StepInputs* step = nullptr;                    ///< of generate()
-    Registers* state = nullptr;                          ///< what its cache holds of the layer
+    OfPlaces<Tensor>* bound;           ///< what becomes the model's
+    const StepInputs* step = nullptr;  ///< of generate()
+    Registers* state = nullptr;        ///< what its cache holds of the layer
   };
 
   /// What names the module of a parameter: "mlp.gate_proj" of "mlp.gate_proj.weight". One that is
@@ -69,7 +71,9 @@ class TapedLm final : public CausalLm {
   static Tensor& at(const Register& place, const Frame& frame);
   /// Throws BadInput where there is none.
   Tensor& made_at(const Register& place, const Frame& frame) const;
-  void bind(const std::string& path, const Tensor& tensor);
+  /// Of a frame's parameter, in what is of places.
+  template <typename Places>
+  static auto& at(Places& all, const Operand& parameter, const Frame& frame);
   aten::Value value_of(const Operand& operand, const Frame& frame) const;
   /// The module whose call an instruction is, if it is one's.
   const Linear* linear_of(const Instruction& instruction, const Frame& frame) const;
@@ -85,9 +89,14 @@ class TapedLm final : public CausalLm {
     std::variant<Embedding, Linear, Norm> module;
   };
   std::deque<Module> modules_;
-  std::unordered_map<std::string, Module*> by_path_;
   std::deque<Tensor> buffers_;
-  std::unordered_map<std::string, Tensor*> tensors_;  ///< parameters and buffers
+  /// A parameter or a buffer, and whose it is.
+  struct Place {
+    Tensor* tensor = nullptr;
+    const Linear* linear = nullptr;  ///< null: no such module's
+  };
+  OfPlaces<Place> places_;
+  mutable std::vector<aten::Value> args_;  ///< room for those of the next op
 };
 
 }  // namespace vramfit::pytorch

@@ -171,12 +171,8 @@ VIEWS = {
     "clone": [cloned],
     "repeat": [repeated],
     "repeat_interleave.self_int": [interleaved],
-    **each(
-        ["alias", "detach", "resolve_conj", "resolve_neg"], [one]
-    ),
-    **each(
-        ["lift_fresh", "detach_"], [lambda draw: [draw.tensor([3], grad=False)]]
-    ),
+    **each(["alias", "detach", "resolve_conj", "resolve_neg"], [one]),
+    **each(["lift_fresh", "detach_"], [lambda draw: [draw.tensor([3], grad=False)]]),
 }
 
 
@@ -233,7 +229,5 @@ CREATION = {
     "one_hot": [lambda draw: [draw.tensor(draw.sizes(1, 3), LONG), 7]],
     "pad": [padded],
     **each(["tril", "triu"], [lambda draw: [draw.tensor(draw.sizes(2))]]),
-    **each(
-        ["uniform_", "exponential_"], [lambda draw: [plain(draw, [5], grad=False)]]
-    ),
+    **each(["uniform_", "exponential_"], [lambda draw: [plain(draw, [5], grad=False)]]),
 }

@@ -29,6 +29,11 @@ std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& opt
   return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * cache_bytes(options));
 }
 
+/// Attention.get_kv_cache_spec: layers with a window have the least block that their kernel takes.
+std::int64_t block_of(const Layer& layer, std::int64_t others) {
+  return layer.keeps == Keeps::Window ? kUsualBlock : others;
+}
+
 /// AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens.
 std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
   if (options.block) return *options.block;
@@ -44,7 +49,8 @@ std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int6
     if (kind != kinds.end()) {
       ++kind->layers;
     } else {
-      kinds.push_back({layer, page_of(layer, block, options), block, 1});
+      const std::int64_t own = block_of(layer, block);
+      kinds.push_back({layer, page_of(layer, own, options), own, 1});
     }
   }
   return kinds;

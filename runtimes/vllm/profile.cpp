@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kHoppersWorkspace = std::uint64_t{4096} * 8 << 10;
 constexpr std::uint64_t kOthersWorkspace = (std::uint64_t{4096} * 2 + 16 * 8) << 10;
+constexpr std::uint64_t kLtWorkspace = std::uint64_t{1} << 20;
 /// Of each request, places of logits and what is told of it; and its first and last.
 constexpr std::int64_t kOfRequest = 16;
 constexpr std::int64_t kOfBatch = 512;
@@ -186,7 +187,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
   }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm);
+  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
   if (marlin && !is_hopper(gpu.arch.sm)) peak += partial_tiles(gpu.multiprocessors);
   if (options.eager || options.warm) return peak;

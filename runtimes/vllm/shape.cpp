@@ -22,6 +22,9 @@ struct Architecture {
   bool gated = true;
   bool biased = false;    ///< every linear has a bias
   bool qkv_bias = false;  ///< where the config does not say
+  bool out_bias = false;
+  bool norm_bias = false;
+  QkNorm qk_norm = QkNorm::None;
   bool experts = false;
   bool tied = false;  ///< where the config does not say
   std::int64_t norms = 2;
@@ -34,21 +37,32 @@ constexpr std::array kArchitectures = {
     Architecture{.name = "LlamaForCausalLM"},
     Architecture{.name = "MistralForCausalLM"},
     Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
-    Architecture{.name = "Qwen3ForCausalLM", .outlived = 1},
+    Architecture{.name = "Qwen3ForCausalLM", .qk_norm = QkNorm::Head, .outlived = 1},
     Architecture{.name = "GemmaForCausalLM", .outlived = 2},
     Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
-    Architecture{.name = "Gemma3ForCausalLM", .norms = 4, .outlived = 2},
+    Architecture{
+        .name = "Gemma3ForCausalLM", .qk_norm = QkNorm::Head, .norms = 4, .outlived = 2},
     Architecture{.name = "Phi3ForCausalLM"},
-    Architecture{.name = "Olmo2ForCausalLM"},
-    Architecture{.name = "Olmo3ForCausalLM"},
+    Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
+    Architecture{.name = "Olmo3ForCausalLM", .qk_norm = QkNorm::Whole},
     Architecture{.name = "GraniteForCausalLM", .outlived = 1},
-    Architecture{.name = "GPT2LMHeadModel", .gated = false, .biased = true},
-    Architecture{.name = "PhiForCausalLM", .gated = false, .biased = true, .norms = 1},
-    Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true, .outlived = 1},
-    Architecture{.name = "FalconForCausalLM", .gated = false, .tied = true},
+    Architecture{.name = "GPT2LMHeadModel",
+                 .gated = false,
+                 .biased = true,
+                 .norm_bias = true,
+                 .outlived = 3},
+    Architecture{
+        .name = "PhiForCausalLM", .gated = false, .biased = true, .norm_bias = true, .norms = 1},
+    Architecture{.name = "GPTNeoXForCausalLM",
+                 .gated = false,
+                 .biased = true,
+                 .norm_bias = true,
+                 .outlived = 1},
+    Architecture{.name = "FalconForCausalLM", .gated = false, .norm_bias = true, .tied = true},
     Architecture{.name = "Starcoder2ForCausalLM",
                  .gated = false,
                  .biased = true,
+                 .norm_bias = true,
                  .tied = true,
                  .outlived = 1},
     Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1, .outlived = 2},
@@ -56,9 +70,9 @@ constexpr std::array kArchitectures = {
     Architecture{.name = "MixtralForCausalLM", .experts = true},
     Architecture{
         .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
-    Architecture{.name = "Qwen3MoeForCausalLM", .experts = true},
-    Architecture{.name = "OlmoeForCausalLM", .experts = true},
-    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .experts = true},
+    Architecture{.name = "Qwen3MoeForCausalLM", .qk_norm = QkNorm::Head, .experts = true},
+    Architecture{.name = "OlmoeForCausalLM", .qk_norm = QkNorm::Whole, .experts = true},
+    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .out_bias = true, .experts = true},
     Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
     Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
     Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
@@ -104,6 +118,10 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.outlived = of.outlived;
   if (of.biased) shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
   if (of.qkv_bias) shape.qkv_bias = true;
+  if (of.out_bias) shape.out_bias = true;
+  shape.norm_bias = of.norm_bias;
+  shape.qk_norm = of.qk_norm;
+  shape.rotary_in_fp32 = of.name == "GptOssForCausalLM";
 }
 
 /// Tables of rotations that its layers share: of each kind of layer one, where kinds differ.
@@ -149,8 +167,10 @@ Shape shape_of_family(const ModelConfig& model, const Family& family) {
   return shape;
 }
 
-Experts experts_of(const Config& config) {
+Experts experts_of(const Config& config, std::string_view architecture) {
   Experts experts;
+  experts.biased = architecture == "GptOssForCausalLM";
+  experts.router_in_fp32 = architecture == "Glm4MoeForCausalLM";
   experts.count =
       config.integer({"num_local_experts", "num_experts", "n_routed_experts"}, kMostExperts);
   experts.used = config.integer({"num_experts_per_tok"}, experts.count);
@@ -165,6 +185,8 @@ Experts experts_of(const Config& config) {
 /// Whether the layer's MLP is a mixture, by the keys that families have for it.
 bool is_mixture(const Config& config, std::int64_t layer) {
   if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
+  const std::vector<std::int64_t> dense = config.integers("mlp_only_layers");
+  if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
   const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
   return step <= 1 ||
          (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
@@ -260,7 +282,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
   shape.scaled_logits = config.json().has("logit_scale");
-  if (architecture->experts) shape.experts = experts_of(config);
+  if (architecture->experts) shape.experts = experts_of(config, cls);
   add_layers(shape, config);
   const Layer& first = shape.layers.front();
   const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);

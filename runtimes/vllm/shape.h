@@ -28,12 +28,17 @@ struct Layer {
   std::int64_t q_width() const { return heads * head_dim; }
 };
 
+/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide.
+enum class QkNorm : std::uint8_t { None, Head, Whole };
+
 /// A layer's mixture.
 struct Experts {
   std::int64_t count = 0;
   std::int64_t used = 0;    ///< of each token
   std::int64_t width = 0;   ///< of each one
   std::int64_t shared = 0;  ///< of those that every token passes, together
+  bool biased = false;      ///< theirs and their router's products
+  bool router_in_fp32 = false;
 };
 
 /// Ranks and widths of MLA.
@@ -55,6 +60,7 @@ struct Shape {
   std::int64_t rotary_rows = 0;
   std::int64_t rotary_dim = 0;
   std::int64_t rotary_tables = 0;
+  bool rotary_in_fp32 = false;  ///< whatever type the model is of
   std::int64_t norms = 2;  ///< of the residual stream, a layer
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
@@ -62,6 +68,8 @@ struct Shape {
   bool tied = false;
   bool gated = true;  ///< gate and up are one linear
   bool learned_positions = false;
+  bool norm_bias = false;
+  QkNorm qk_norm = QkNorm::None;
   bool qkv_bias = false;
   bool out_bias = false;
   bool mlp_bias = false;
@@ -76,6 +84,8 @@ struct Shape {
   bool zero_points = false;
 
   bool mixture() const { return experts.count > 0; }
+  /// Whether a product adds a row, for which cuBLASLt takes a workspace.
+  bool adds_rows() const { return qkv_bias || out_bias || mlp_bias; }
   /// Whether vLLM 0.26 runs it by its second model runner where nothing else says which.
   bool second_runner() const;
 };

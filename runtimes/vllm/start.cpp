@@ -70,7 +70,10 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
     const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
     // Of a checkpoint in 16 bits each tensor is there in both for a while; rotations in fp32.
     std::optional<Block> whole;
-    if (weight.rotations) whole = rotations_in_fp32(torch, weight.elements());
+    if (weight.rotations) {
+      whole = rotations_in_fp32(torch, weight.elements());
+      if (weight.fp32 || options.type == DType::Fp32) continue;  // they stay as they are
+    }
     if (is_quantized_as_it_loads(weight, shape, options)) {
       whole = torch.allocate(2 * parts.front());
     }

@@ -21,6 +21,7 @@ struct Weight {
   std::int64_t columns = 1;  ///< inputs
   std::int64_t copies = 1;   ///< experts
   bool rotations = false;    ///< computed in fp32, and then made the model's type
+  bool fp32 = false;         ///< whatever the model's type is
 
   std::int64_t elements() const { return rows * columns * copies; }
 };

@@ -22,11 +22,12 @@ bool alike(const Layer& a, const Layer& b) {
          a.head_dim == b.head_dim;
 }
 
-std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options) {
+std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options,
+                      std::int64_t element) {
   const std::int64_t heads = std::max<std::int64_t>(
       layer.keeps == Keeps::Latent ? 1 : layer.kv_heads / options.tensor_parallel, 1);
   const std::int64_t both = layer.keeps == Keeps::Latent ? 1 : 2;
-  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * cache_bytes(options));
+  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * element);
 }
 
 /// Attention.get_kv_cache_spec: layers with a window have the least block that their kernel takes.
@@ -50,7 +51,8 @@ std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int6
       ++kind->layers;
     } else {
       const std::int64_t own = block_of(layer, block);
-      kinds.push_back({layer, page_of(layer, own, options), own, 1});
+      const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
+      kinds.push_back({layer, page_of(layer, own, options, element), own, 1});
     }
   }
   return kinds;
@@ -109,8 +111,8 @@ Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_
   Cache cache;
   cache.page = kinds.front().page;
   cache.tensors = group_size(kinds);
-  // Scheduling is asynchronous, so that a batch is prepared while another runs.
-  cache.in_flight = batched_tokens * 2;
+  // Scheduling is asynchronous, so that a batch is prepared while another runs; but not of drafts.
+  cache.in_flight = options.drafted > 0 ? batched_tokens : batched_tokens * 2;
   for (const Kind& kind : kinds) {
     for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
       cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});

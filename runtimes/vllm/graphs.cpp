@@ -42,7 +42,7 @@ std::uint64_t partial_sums(const Shape& shape, const Options& options, std::int6
 
 std::vector<std::int64_t> capture_sizes(const Options& options, const Batch& batch) {
   if (options.eager) return {};
-  const std::int64_t usual = std::min(2 * batch.sequences, kLargestCapture);
+  const std::int64_t usual = std::min(2 * batch.sequences * (1 + options.drafted), kLargestCapture);
   const std::int64_t most = std::min(options.largest_capture.value_or(usual), batch.tokens);
   std::vector<std::int64_t> sizes;
   for (const std::int64_t size : {1, 2, 4}) {

@@ -14,6 +14,9 @@ struct Batch {
   std::int64_t sequences = 0;
 };
 
+/// Whether vLLM runs it by its second model runner.
+bool by_second_runner(const Shape& shape, const Options& options);
+
 /// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
 /// peak, and a full batch's when it serves. Bytes.
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch);

@@ -93,6 +93,21 @@ const Settings& settings() {
        .with = Inference,
        .help = "GPUs that share every layer (default 1); figures are of each",
        .takes = Number},
+      {.name = "cpu-offload-gb",
+       .with = Inference,
+       .help = "GiB of layers' weights on the host, by the first runner alone: mixtures, ngram"},
+      {.name = "speculative-config",
+       .with = Inference,
+       .help = "drafts by ngram, as JSON: {\"method\": \"ngram\", \"num_speculative_tokens\": 3}"},
+      {.name = "enable-lora",
+       .with = Inference,
+       .help = "slots of adapters, which the model's products are wrapped for",
+       .takes = Nothing},
+      {.name = "max-loras", .with = Inference, .help = "such slots (default 1)", .takes = Number},
+      {.name = "max-lora-rank",
+       .with = Inference,
+       .help = "rank that each has room for (default 16)",
+       .takes = Number},
   };
   return rows;
 }

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMostHidden = 1 << 18;
 constexpr std::int64_t kMostWidth = 1 << 20;  ///< of all heads, of an MLP
 constexpr std::int64_t kMostExperts = 1 << 12;
+constexpr std::int64_t kScaleTile = 128;  ///< weight_block_size, the only one that is published
 
 /// A class of vLLM's, and how its code differs from llama's.
 struct Architecture {
@@ -29,48 +30,71 @@ struct Architecture {
   bool tied = false;  ///< where the config does not say
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
+  bool fused = false;
+  bool frees_up = false;
+  Adapted adapted = Adapted::Products;
   bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
 };
 
 /// vllm/model_executor/models/registry.py: those whose memory is predicted here.
 constexpr std::array kArchitectures = {
-    Architecture{.name = "LlamaForCausalLM"},
-    Architecture{.name = "MistralForCausalLM"},
+    Architecture{.name = "LlamaForCausalLM", .frees_up = true, .adapted = Adapted::Head},
+    Architecture{.name = "MistralForCausalLM", .frees_up = true},
     Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
-    Architecture{.name = "Qwen3ForCausalLM", .qk_norm = QkNorm::Head, .outlived = 1},
+    Architecture{.name = "Qwen3ForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .outlived = 1,
+                 .adapted = Adapted::HeadTwice},
     Architecture{.name = "GemmaForCausalLM", .outlived = 2},
     Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
+    Architecture{.name = "Gemma3ForCausalLM", .qk_norm = QkNorm::Head, .norms = 4, .outlived = 2},
     Architecture{
-        .name = "Gemma3ForCausalLM", .qk_norm = QkNorm::Head, .norms = 4, .outlived = 2},
-    Architecture{.name = "Phi3ForCausalLM"},
+        .name = "Phi3ForCausalLM", .fused = true, .frees_up = true, .adapted = Adapted::Head},
     Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
     Architecture{.name = "Olmo3ForCausalLM", .qk_norm = QkNorm::Whole},
-    Architecture{.name = "GraniteForCausalLM", .outlived = 1},
+    Architecture{.name = "GraniteForCausalLM", .outlived = 1, .adapted = Adapted::Head},
     Architecture{.name = "GPT2LMHeadModel",
                  .gated = false,
                  .biased = true,
                  .norm_bias = true,
-                 .outlived = 3},
+                 .outlived = 3,
+                 .adapted = Adapted::Nothing},
     Architecture{
         .name = "PhiForCausalLM", .gated = false, .biased = true, .norm_bias = true, .norms = 1},
     Architecture{.name = "GPTNeoXForCausalLM",
                  .gated = false,
                  .biased = true,
                  .norm_bias = true,
-                 .outlived = 1},
-    Architecture{.name = "FalconForCausalLM", .gated = false, .norm_bias = true, .tied = true},
+                 .outlived = 1,
+                 .adapted = Adapted::Nothing},
+    Architecture{.name = "FalconForCausalLM",
+                 .gated = false,
+                 .norm_bias = true,
+                 .tied = true,
+                 .adapted = Adapted::Nothing},
     Architecture{.name = "Starcoder2ForCausalLM",
                  .gated = false,
                  .biased = true,
                  .norm_bias = true,
                  .tied = true,
                  .outlived = 1},
-    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1, .outlived = 2},
-    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1, .outlived = 2},
-    Architecture{.name = "MixtralForCausalLM", .experts = true},
+    Architecture{.name = "CohereForCausalLM",
+                 .tied = true,
+                 .norms = 1,
+                 .outlived = 2,
+                 .adapted = Adapted::Embedding},
+    Architecture{.name = "Cohere2ForCausalLM",
+                 .tied = true,
+                 .norms = 1,
+                 .outlived = 2,
+                 .adapted = Adapted::Embedding},
+    Architecture{.name = "MixtralForCausalLM", .experts = true, .adapted = Adapted::Head},
     Architecture{
         .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
-    Architecture{.name = "Qwen3MoeForCausalLM", .qk_norm = QkNorm::Head, .experts = true},
+    Architecture{.name = "Qwen3MoeForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .experts = true,
+                 .adapted = Adapted::Head},
     Architecture{.name = "OlmoeForCausalLM", .qk_norm = QkNorm::Whole, .experts = true},
     Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .out_bias = true, .experts = true},
     Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
@@ -116,6 +140,9 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.gated = of.gated;
   shape.norms = of.norms;
   shape.outlived = of.outlived;
+  shape.fused = of.fused;
+  shape.frees_up = of.frees_up;
+  shape.adapted = of.adapted;
   if (of.biased) shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
   if (of.qkv_bias) shape.qkv_bias = true;
   if (of.out_bias) shape.out_bias = true;
@@ -256,6 +283,24 @@ void add_layers(Shape& shape, const Config& config) {
   }
 }
 
+/// Of llm-compressor's groups one, of all linears; what it leaves out is whole anyway.
+void add_compressed(Shape& shape, const JsonReader& stored) {
+  const auto groups = stored.object("config_groups");
+  const std::vector<std::string> names = groups ? groups->keys() : std::vector<std::string>();
+  if (names.size() != 1) stored.fail("config_groups", "are several, or none; one of all linears");
+  const auto weights = groups->object(names.front().c_str())->object("weights");
+  if (!weights)
+    stored.fail("config_groups", "leave weights whole; one that says how they are stored");
+  shape.bits = weights->integer_or("num_bits", 8, 1, 16);
+  shape.floats = weights->text_or("type", "int") == "float";
+  const std::string strategy = weights->text_or("strategy", "tensor");
+  shape.group = strategy == "group" ? weights->integer("group_size", 1, 1 << 16) : 0;
+  shape.row_scales = strategy == "channel";
+  if (strategy == "block") shape.scale_tile = kScaleTile;
+  shape.zero_points = !weights->boolean_or("symmetric", true);
+  shape.packed = stored.text_or("format", "") == "pack-quantized";
+}
+
 void add_quantization(Shape& shape, const Config& config) {
   const auto stored = config.object("quantization_config");
   if (!stored) return;
@@ -263,6 +308,20 @@ void add_quantization(Shape& shape, const Config& config) {
   shape.bits = stored->integer_or("bits", 4, 1, 16);
   shape.group = stored->integer_or("group_size", 128, -1, 1 << 16);
   shape.zero_points = stored->boolean_or("zero_point", false);
+  if (shape.quantization == "compressed-tensors") add_compressed(shape, *stored);
+  if (stored->has("weight_block_size")) shape.scale_tile = kScaleTile;
+}
+
+/// Its attention is given no cache's settings (falcon.py); in a layer of its newer kind both halves
+/// have a norm, whose outputs live beside each other.
+void take_falcon(Shape& shape, const Config& config) {
+  shape.keeps_own_type = !config.truth("alibi", false);
+  if (config.truth("new_decoder_architecture", false)) {
+    shape.outlived = 1;
+    shape.normed_twice = true;
+  } else if (config.truth("parallel_attn", true)) {
+    shape.norms = 1;
+  }
 }
 
 Shape shape_of_config(const Config& config, const std::string& name) {
@@ -284,6 +343,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   shape.scaled_logits = config.json().has("logit_scale");
   if (architecture->experts) shape.experts = experts_of(config, cls);
   add_layers(shape, config);
+  if (cls == "FalconForCausalLM") take_falcon(shape, config);
   const Layer& first = shape.layers.front();
   const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
   const std::int64_t rotated =

@@ -10,6 +10,7 @@
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/buffers.h"
 #include "runtimes/vllm/graphs.h"
+#include "runtimes/vllm/lora.h"
 #include "runtimes/vllm/refusals.h"
 #include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/storage.h"
@@ -66,8 +67,15 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   torch.set_max_split(kMostSplit);
   const std::uint64_t before = torch.allocated();
   std::vector<std::pair<Block, std::uint64_t>> repacked;
+  auto to_host = static_cast<std::uint64_t>(second_runner ? 0 : options.offloaded * kGiB);
   for (const Weight& weight : weights_of(shape, options)) {
     const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
+    if (to_host > 0 && weight.of_layer && !weight.rotations && weight.rows > 1) {
+      // UVAOffloader: whole tensors, as they come to be, until there are as many bytes.
+      torch.free(torch.allocate(parts.front()));
+      to_host -= std::min(to_host, parts.front());
+      continue;
+    }
     // Of a checkpoint in 16 bits each tensor is there in both for a while; rotations in fp32.
     std::optional<Block> whole;
     if (weight.rotations) {
@@ -89,6 +97,7 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
     torch.allocate(bytes);
     torch.free(block);
   }
+  for (const std::uint64_t bytes : adapter_slots(shape, options, batch)) torch.allocate(bytes);
   return torch.allocated() - before;
 }
 
@@ -168,7 +177,7 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   start.requested =
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
   const Release& release = release_named(options.release);
-  const bool second = shape.second_runner() || !release.two_runners;
+  const bool second = by_second_runner(shape, options);
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu);

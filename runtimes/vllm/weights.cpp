@@ -26,7 +26,11 @@ class Listing {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
     whole(vocabulary, shape_.hidden);
     if (shape_.learned_positions) whole(shape_.positions, shape_.hidden);
-    for (const Layer& layer : shape_.layers) add(layer);
+    for (const Layer& layer : shape_.layers) {
+      const std::size_t before = list_.size();
+      add(layer);
+      for (std::size_t i = before; i < list_.size(); ++i) list_[i].of_layer = true;
+    }
     norm();
     if (!shape_.tied) whole(vocabulary, shape_.hidden);
     if (shape_.head_bias) whole(vocabulary);
@@ -42,13 +46,16 @@ class Listing {
     list_.push_back({.rows = rows, .columns = columns, .fp32 = true});
   }
 
+  std::int64_t fused_of(std::int64_t slices) const { return shape_.fused ? 1 : slices; }
+
   void norm() {
     whole(shape_.hidden);
     if (shape_.norm_bias) whole(shape_.hidden);
   }
 
-  void linear(std::int64_t rows, std::int64_t columns, bool bias) {
-    list_.push_back({WeightKind::Linear, rows, columns});
+  void linear(std::int64_t rows, std::int64_t columns, bool bias, std::int64_t slices = 1) {
+    list_.push_back(
+        {.kind = WeightKind::Linear, .rows = rows, .columns = columns, .slices = slices});
     if (bias) whole(rows);
   }
 
@@ -58,7 +65,7 @@ class Listing {
     } else {
       // A rank has no less than one head of keys.
       const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
-      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias);
+      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias, fused_of(3));
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
       if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
@@ -71,7 +78,8 @@ class Listing {
     if (layer.experts) {
       add_experts();
     } else {
-      linear((shape_.gated ? 2 : 1) * layer.ffn / ranks_, shape_.hidden, shape_.mlp_bias);
+      linear((shape_.gated ? 2 : 1) * layer.ffn / ranks_, shape_.hidden, shape_.mlp_bias,
+             shape_.gated ? fused_of(2) : 1);
       linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
     }
     for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
@@ -113,6 +121,7 @@ class Listing {
       in_fp32(experts.count);
     } else {
       whole(experts.count, shape_.hidden);
+      list_.back().slices = 1;
     }
     const std::int64_t width = experts.width / ranks_;
     if (experts.biased) {
@@ -120,10 +129,18 @@ class Listing {
       in_fp32(2 * width, experts.count);
       in_fp32(shape_.hidden, experts.count);
     }
-    list_.push_back({WeightKind::Experts, 2 * width, shape_.hidden, experts.count});
-    list_.push_back({WeightKind::Experts, shape_.hidden, width, experts.count});
+    list_.push_back({.kind = WeightKind::Experts,
+                     .rows = 2 * width,
+                     .columns = shape_.hidden,
+                     .copies = experts.count,
+                     .slices = experts.biased ? 1 : 2});
+    list_.push_back({.kind = WeightKind::Experts,
+                     .rows = shape_.hidden,
+                     .columns = width,
+                     .copies = experts.count,
+                     .slices = 1});
     if (experts.shared == 0) return;
-    linear(2 * experts.shared / ranks_, shape_.hidden, false);
+    linear(2 * experts.shared / ranks_, shape_.hidden, false, 2);
     linear(shape_.hidden, experts.shared / ranks_, false);
   }
 
@@ -135,6 +152,14 @@ class Listing {
 };
 
 std::uint64_t whole_bytes(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+
+/// Of weights in a byte each.
+std::int64_t scales_of(const Weight& weight, const Shape& shape) {
+  if (shape.scale_tile > 0) {
+    return ceil_div(weight.rows, shape.scale_tile) * ceil_div(weight.columns, shape.scale_tile);
+  }
+  return shape.row_scales ? weight.rows : 1;
+}
 
 std::uint64_t mxfp4_scales(const Weight& weight, int sm) {
   constexpr std::int64_t kInputsOfScale = 32;
@@ -163,7 +188,7 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
     case Storage::Plain:
       break;
     case Storage::Fp8:
-      return {whole_bytes(elements), 4 * whole_bytes(weight.copies)};
+      return {whole_bytes(elements), whole_bytes(kFp32 * weight.copies * scales_of(weight, shape))};
     case Storage::Packed: {
       const std::int64_t groups = shape.group > 0 ? ceil_div(weight.columns, shape.group) : 1;
       const std::int64_t scales = groups * weight.rows * weight.copies;

@@ -22,6 +22,8 @@ struct Weight {
   std::int64_t copies = 1;   ///< experts
   bool rotations = false;    ///< computed in fp32, and then made the model's type
   bool fp32 = false;         ///< whatever the model's type is
+  bool of_layer = false;     ///< and not of what is before or behind all of them
+  std::int64_t slices = 0;   ///< products in it that adapters have an A each of
 
   std::int64_t elements() const { return rows * columns * copies; }
 };

@@ -133,6 +133,10 @@ std::int64_t EngineWorkload::limit(const SearchAxis& axis, const ModelConfig&) c
 
 void EngineWorkload::validate(const ModelConfig&) const {
   quantization_of(*shape_, options_);
+  if (options_.adapters > 0 && shape_->adapted == Adapted::Nothing) {
+    throw BadInput("enable-lora: " + shape_->architecture +
+                   " does not support LoRA yet, by which vLLM refuses it; without it");
+  }
   const std::int64_t ranks = options_.tensor_parallel;
   const std::int64_t heads = shape_->layers.front().heads;
   if (heads % ranks != 0) {
@@ -171,6 +175,11 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   }
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
+  if (options_.offloaded > 0 && by_second_runner(*shape_, options_)) {
+    outcome.notes.push_back(
+        "vLLM's second model runner, which runs this model, puts no weights on the host: "
+        "--cpu-offload-gb changes nothing");
+  }
   if (options_.tensor_parallel > 1) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
                             " GPUs");

@@ -35,7 +35,11 @@ Json EngineWorkload::asked() const {
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},
           {"release", options_.release},
-          {"tensor_parallel", options_.tensor_parallel}};
+          {"tensor_parallel", options_.tensor_parallel},
+          {"drafted", options_.drafted},
+          {"cpu_offload_gb", options_.offloaded},
+          {"max_loras", options_.adapters},
+          {"max_lora_rank", options_.adapters > 0 ? Json(options_.adapters_rank) : Json(nullptr)}};
 }
 
 std::string EngineWorkload::text(const std::string& sizes) const {

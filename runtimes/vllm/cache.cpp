@@ -35,13 +35,6 @@ std::int64_t block_of(const Layer& layer, std::int64_t others) {
   return layer.keeps == Keeps::Window ? kUsualBlock : others;
 }
 
-/// AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens.
-std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
-  if (options.block) return *options.block;
-  const bool latent = shape.layers.front().keeps == Keeps::Latent;
-  return latent && is_hopper(sm) && cache_bytes(options) == 1 ? 64 : kUsualBlock;
-}
-
 std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
   std::vector<Kind> kinds;
   for (const Layer& layer : shape.layers) {
@@ -76,6 +69,12 @@ std::int64_t group_size(const std::vector<Kind>& kinds) {
 }
 
 }  // namespace
+
+std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
+  if (options.block) return *options.block;
+  const bool latent = shape.layers.front().keeps == Keeps::Latent;
+  return latent && is_hopper(sm) && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+}
 
 std::int64_t Cache::blocks_in(std::int64_t available) const {
   return available <= 0

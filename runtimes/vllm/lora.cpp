@@ -16,7 +16,7 @@ class Slots {
 
   std::vector<std::uint64_t> operator()() {
     for (const Weight& weight : weights_of(shape_, options_)) {
-      if (weight.slices > 0) add(weight);
+      if (!weight.slices.empty()) add(weight);
     }
     if (shape_.adapted != Adapted::Products) add_embedding();
     if (shape_.adapted == Adapted::Head || shape_.adapted == Adapted::HeadTwice) {
@@ -39,10 +39,8 @@ class Slots {
   }
 
   void add(const Weight& weight) {
-    for (std::int64_t slice = 0; slice < weight.slices; ++slice) {
-      add_a(weight.columns * weight.copies);
-    }
-    add_b(weight.rows * weight.copies);
+    for (std::size_t i = 0; i < weight.slices.size(); ++i) add_a(weight.columns * weight.copies);
+    for (const std::int64_t outputs : weight.slices) add_b(outputs * weight.copies);
   }
 
   void add_embedding() {

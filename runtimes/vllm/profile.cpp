@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
+#include "runtimes/vllm/cache.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/storage.h"
@@ -72,7 +73,33 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   const std::int64_t ffn = layer.ffn / ranks;
   Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
-  return {mlp, {hidden, hidden, hidden, q + 2 * kv, q}};
+  Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
+  if (shape.qk_norm != QkNorm::None) attention.insert(attention.end(), {q, kv});
+  return {mlp, attention};
+}
+
+/// Of an attention through ranks: what went in, queries, keys' and values' latent beside what it is
+/// of, and what comes out.
+Alive latent(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+  const Latent& of = shape.latent;
+  const std::int64_t heads = layer.heads / ranks;
+  const std::int64_t down = of.kv_rank + of.rope;
+  return {
+      shape.hidden, shape.hidden, heads * (of.nope + of.rope), heads * of.value, of.q_rank + down,
+      of.q_rank,    down};
+}
+
+/// What the profile run stands in for: keys and values of as many tokens as are projected up at
+/// once (determine_chunked_prefill_workspace_size). Bytes.
+std::int64_t context_of(const Shape& shape, const Options& options, const Batch& batch,
+                        std::int64_t block) {
+  constexpr std::int64_t kMostRows = 64 << 10;
+  if (shape.latent.kv_rank == 0) return 0;
+  const std::int64_t length = options.length.value_or(shape.positions);
+  const std::int64_t wanted = std::max(8 * length, 4 * batch.sequences * block);
+  const std::int64_t rows = std::max(std::min(wanted, kMostRows), batch.sequences * block);
+  const std::int64_t heads = shape.layers.front().heads / options.tensor_parallel;
+  return allocated(rows * heads * (shape.latent.nope + shape.latent.value) * own_bytes(options));
 }
 
 /// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
@@ -125,21 +152,30 @@ std::uint64_t blas_workspace(int sm) {
   return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
 }
 
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch) {
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
   std::int64_t widest = 0;
   const auto see = [&](const Alive& alive) {
     widest = std::max(widest, allocated(alive, batch.tokens, own_bytes(options)));
   };
   for (const Layer& layer : shape.layers) {
-    if (layer.experts) {
-      see(mixed(shape, layer, options));
+    if (layer.experts) see(mixed(shape, layer, options));
+    if (layer.keeps == Keeps::Latent) {
+      const std::int64_t context = context_of(shape, options, batch, block_of(shape, options, sm));
+      const Alive alive = latent(shape, layer, options.tensor_parallel);
+      widest = std::max(widest, context + allocated(alive, batch.tokens, own_bytes(options)));
+      if (!layer.experts)
+        see((options.eager ? eager : compiled)(shape, layer, options.tensor_parallel).front());
       continue;
     }
     const auto places = (options.eager ? eager : compiled)(shape, layer, options.tensor_parallel);
     for (const Alive& alive : places) see(alive);
   }
   auto layers = static_cast<std::uint64_t>(widest);
-  if (options.eager && shape.keeps_up() && quantization_of(shape, options) == "fp8") {
+  if (shape.mixture() && quantizes_inputs(shape, options)) {
+    // What goes into experts, in a byte each, with a scale a token.
+    layers += static_cast<std::uint64_t>(batch.tokens * (shape.hidden + kWordBytes));
+  }
+  if (options.eager && !shape.mixture() && shape.keeps_up() && quantizes_inputs(shape, options)) {
     // Beside gate and up, which are held, what goes into down, in a byte each.
     layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
                                          options.tensor_parallel);
@@ -227,14 +263,16 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
-  std::uint64_t peak = activations(shape, options, batch) + experts;
+  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm) + experts;
   if (!by_second_runner(shape, options)) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
   }
-  // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with a router
+  // or the head.
+  if (!packed || shape.mixture())
+    peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   // Where gate and up outlive what comes of them, the peak is at Marlin's product behind them.
   const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
@@ -245,9 +283,10 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.
   if (!shape.mixture()) peak += gpu.l2_bytes;
-  return std::max(
-      peak, embedded(shape, options) +
-                static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options)));
+  const std::int64_t written = shape.normed_twice ? 3 : 2;
+  return std::max(peak, embedded(shape, options) +
+                            static_cast<std::uint64_t>(written * batch.tokens * shape.hidden *
+                                                       own_bytes(options)));
 }
 
 }  // namespace vramfit::vllm

@@ -298,6 +298,8 @@ void add_compressed(Shape& shape, const JsonReader& stored) {
   shape.row_scales = strategy == "channel";
   if (strategy == "block") shape.scale_tile = kScaleTile;
   shape.zero_points = !weights->boolean_or("symmetric", true);
+  shape.byte_inputs =
+      groups->object(names.front().c_str())->object("input_activations").has_value();
   shape.packed = stored.text_or("format", "") == "pack-quantized";
 }
 
@@ -336,8 +338,12 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   take_architecture(shape, *architecture);
   shape.hidden = config.integer({"hidden_size", "n_embd"}, kMostHidden);
   shape.vocab = config.integer({"vocab_size"}, kMaxVocab);
-  shape.positions =
-      config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048, 1);
+  shape.positions = config.integer_or(
+      cls.starts_with("Cohere")
+          ? std::initializer_list<const char*>{"model_max_length", "max_position_embeddings"}
+          : std::initializer_list<const char*>{"max_position_embeddings", "n_positions",
+                                               "seq_length"},
+      2048, 1);
   shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
   shape.scaled_logits = config.json().has("logit_scale");

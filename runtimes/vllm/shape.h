@@ -98,6 +98,7 @@ struct Shape {
   bool zero_points = false;
   bool packed = false;          ///< in compressed-tensors: several in a word
   bool floats = false;          ///< in compressed-tensors: fp8
+  bool byte_inputs = false;     ///< what is multiplied by them is, too
   bool row_scales = false;      ///< of a byte each: a scale a row, or one of all of it
   std::int64_t scale_tile = 0;  ///< or one of each square of so many; 0: neither
 

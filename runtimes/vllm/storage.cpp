@@ -51,6 +51,11 @@ Storage storage_of(const Weight& weight, const Shape& shape, const Options& opti
   return storage;
 }
 
+bool quantizes_inputs(const Shape& shape, const Options& options) {
+  const std::string quantization = quantization_of(shape, options);
+  return quantization == "fp8" || (quantization == "compressed-tensors" && shape.byte_inputs);
+}
+
 bool is_quantized_as_it_loads(const Weight& weight, const Shape& shape, const Options& options) {
   return shape.quantization.empty() && storage_of(weight, shape, options) == Storage::Fp8;
 }

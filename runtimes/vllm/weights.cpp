@@ -39,23 +39,25 @@ class Listing {
 
  private:
   void whole(std::int64_t rows, std::int64_t columns = 1) {
-    list_.push_back({WeightKind::Whole, rows, columns});
+    list_.push_back({.rows = rows, .columns = columns, .slices = {}});
   }
 
   void in_fp32(std::int64_t rows, std::int64_t columns = 1) {
-    list_.push_back({.rows = rows, .columns = columns, .fp32 = true});
+    list_.push_back({.rows = rows, .columns = columns, .fp32 = true, .slices = {}});
   }
-
-  std::int64_t fused_of(std::int64_t slices) const { return shape_.fused ? 1 : slices; }
 
   void norm() {
     whole(shape_.hidden);
     if (shape_.norm_bias) whole(shape_.hidden);
   }
 
-  void linear(std::int64_t rows, std::int64_t columns, bool bias, std::int64_t slices = 1) {
-    list_.push_back(
-        {.kind = WeightKind::Linear, .rows = rows, .columns = columns, .slices = slices});
+  void linear(std::int64_t rows, std::int64_t columns, bool bias,
+              std::vector<std::int64_t> slices = {}) {
+    if (slices.empty() || shape_.fused) slices = {rows};
+    list_.push_back({.kind = WeightKind::Linear,
+                     .rows = rows,
+                     .columns = columns,
+                     .slices = std::move(slices)});
     if (bias) whole(rows);
   }
 
@@ -65,7 +67,8 @@ class Listing {
     } else {
       // A rank has no less than one head of keys.
       const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
-      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias, fused_of(3));
+      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias,
+             {layer.q_width() / ranks_, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
       if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
@@ -78,8 +81,12 @@ class Listing {
     if (layer.experts) {
       add_experts();
     } else {
-      linear((shape_.gated ? 2 : 1) * layer.ffn / ranks_, shape_.hidden, shape_.mlp_bias,
-             shape_.gated ? fused_of(2) : 1);
+      const std::int64_t ffn = layer.ffn / ranks_;
+      if (shape_.gated) {
+        linear(2 * ffn, shape_.hidden, shape_.mlp_bias, {ffn, ffn});
+      } else {
+        linear(ffn, shape_.hidden, shape_.mlp_bias);
+      }
       linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
     }
     for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
@@ -110,7 +117,8 @@ class Listing {
       list_.push_back({.rows = shape_.rotary_rows,
                        .columns = shape_.rotary_dim,
                        .rotations = true,
-                       .fp32 = shape_.rotary_in_fp32});
+                       .fp32 = shape_.rotary_in_fp32,
+                       .slices = {}});
     }
   }
 
@@ -121,7 +129,7 @@ class Listing {
       in_fp32(experts.count);
     } else {
       whole(experts.count, shape_.hidden);
-      list_.back().slices = 1;
+      list_.back().slices = {experts.count};
     }
     const std::int64_t width = experts.width / ranks_;
     if (experts.biased) {
@@ -129,18 +137,20 @@ class Listing {
       in_fp32(2 * width, experts.count);
       in_fp32(shape_.hidden, experts.count);
     }
+    const bool in_one = experts.biased;  // is_3d_moe_weight
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = 2 * width,
                      .columns = shape_.hidden,
                      .copies = experts.count,
-                     .slices = experts.biased ? 1 : 2});
+                     .slices = in_one ? std::vector{2 * width} : std::vector{width, width}});
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = shape_.hidden,
                      .columns = width,
                      .copies = experts.count,
-                     .slices = 1});
+                     .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
-    linear(2 * experts.shared / ranks_, shape_.hidden, false, 2);
+    linear(2 * experts.shared / ranks_, shape_.hidden, false,
+           {experts.shared / ranks_, experts.shared / ranks_});
     linear(shape_.hidden, experts.shared / ranks_, false);
   }
 

@@ -131,13 +131,37 @@ std::int64_t EngineWorkload::limit(const SearchAxis& axis, const ModelConfig&) c
   return axis == kConcurrencyAxis ? kMostConcurrent : shape_->positions;
 }
 
+/// Types that vLLM has no kernels for, or knows to be too narrow (_FLOAT16_NOT_SUPPORTED_MODELS).
+void EngineWorkload::refuse_type() const {
+  const std::string& of = shape_->architecture;
+  if (options_.type == DType::Fp16 && (of.starts_with("Gemma2") || of.starts_with("Gemma3"))) {
+    throw BadInput("precision: vLLM refuses " + of + " in float16; bf16 or fp32");
+  }
+  if (options_.type != DType::Fp32) return;
+  if (options_.adapters > 0) {
+    throw BadInput("precision: vLLM's kernels of adapters take 16 bits alone; bf16 or fp16");
+  }
+  if (shape_->layers.front().keeps == Keeps::Latent) {
+    throw BadInput("precision: vLLM's kernels of MLA take 16 bits alone; bf16 or fp16");
+  }
+}
+
 void EngineWorkload::validate(const ModelConfig&) const {
   quantization_of(*shape_, options_);
   if (options_.adapters > 0 && shape_->adapted == Adapted::Nothing) {
     throw BadInput("enable-lora: " + shape_->architecture +
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
+  refuse_type();
   const std::int64_t ranks = options_.tensor_parallel;
+  for (const Weight& weight : weights_of(*shape_, options_)) {
+    const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;
+    if (!packed || shape_->group <= 0 || weight.columns % shape_->group == 0) continue;
+    throw BadInput("quantization_config: " + std::to_string(weight.columns) +
+                   " inputs of a product are not shared out evenly by groups of " +
+                   std::to_string(shape_->group) +
+                   ", which vLLM refuses; a model that is stored so");
+  }
   const std::int64_t heads = shape_->layers.front().heads;
   if (heads % ranks != 0) {
     throw BadInput("tensor-parallel: " + std::to_string(heads) +

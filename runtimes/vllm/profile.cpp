@@ -66,7 +66,8 @@ std::array<Alive, 2> compiled(const Shape& shape, const Layer& layer, std::int64
 }
 
 /// Op by op: what a module was called with, and what it named, is alive until it returns.
-std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t ranks,
+                           bool in_bytes) {
   const std::int64_t hidden = shape.hidden;
   const std::int64_t q = layer.q_width() / ranks;
   const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
@@ -75,6 +76,7 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
   Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
   if (shape.qk_norm != QkNorm::None) attention.insert(attention.end(), {q, kv});
+  if (in_bytes) attention.push_back((q + kWordBytes) / 2);  // what comes out, with a scale a token
   return {mlp, attention};
 }
 
@@ -152,35 +154,34 @@ std::uint64_t blas_workspace(int sm) {
   return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
 }
 
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
+                          std::uint64_t workspace) {
+  const std::int64_t ranks = options.tensor_parallel;
+  const bool in_bytes = quantizes_inputs(shape, options);
   std::int64_t widest = 0;
-  const auto see = [&](const Alive& alive) {
-    widest = std::max(widest, allocated(alive, batch.tokens, own_bytes(options)));
+  std::int64_t beside = 0;  // the workspace, once a layer has made it
+  const auto see = [&](const Alive& alive, std::int64_t more = 0) {
+    widest = std::max(widest, beside + more + allocated(alive, batch.tokens, own_bytes(options)));
   };
   for (const Layer& layer : shape.layers) {
-    if (layer.experts) see(mixed(shape, layer, options));
+    const auto [mlp, attention] =
+        options.eager ? eager(shape, layer, ranks, in_bytes) : compiled(shape, layer, ranks);
     if (layer.keeps == Keeps::Latent) {
-      const std::int64_t context = context_of(shape, options, batch, block_of(shape, options, sm));
-      const Alive alive = latent(shape, layer, options.tensor_parallel);
-      widest = std::max(widest, context + allocated(alive, batch.tokens, own_bytes(options)));
-      if (!layer.experts)
-        see((options.eager ? eager : compiled)(shape, layer, options.tensor_parallel).front());
-      continue;
+      see(latent(shape, layer, ranks),
+          context_of(shape, options, batch, block_of(shape, options, sm)));
+    } else {
+      see(attention);
     }
-    const auto places = (options.eager ? eager : compiled)(shape, layer, options.tensor_parallel);
-    for (const Alive& alive : places) see(alive);
+    if (layer.experts) {
+      beside = static_cast<std::int64_t>(workspace);
+      see(mixed(shape, layer, options));
+    } else {
+      // Beside gate and up, which are held, what goes into down, in a byte each.
+      const bool more = options.eager && shape.keeps_up() && in_bytes;
+      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
+    }
   }
-  auto layers = static_cast<std::uint64_t>(widest);
-  if (shape.mixture() && quantizes_inputs(shape, options)) {
-    // What goes into experts, in a byte each, with a scale a token.
-    layers += static_cast<std::uint64_t>(batch.tokens * (shape.hidden + kWordBytes));
-  }
-  if (options.eager && !shape.mixture() && shape.keeps_up() && quantizes_inputs(shape, options)) {
-    // Beside gate and up, which are held, what goes into down, in a byte each.
-    layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
-                                         options.tensor_parallel);
-  }
-  return std::max(layers, logits(shape, options, batch)) +
+  return std::max(static_cast<std::uint64_t>(widest), logits(shape, options, batch) + workspace) +
          static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
 
@@ -263,16 +264,14 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
-  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm) + experts;
+  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm, experts);
   if (!by_second_runner(shape, options)) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
   }
-  // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with a router
-  // or the head.
-  if (!packed || shape.mixture())
-    peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
+  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   // Where gate and up outlive what comes of them, the peak is at Marlin's product behind them.
   const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {

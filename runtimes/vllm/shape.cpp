@@ -27,7 +27,8 @@ struct Architecture {
   bool norm_bias = false;
   QkNorm qk_norm = QkNorm::None;
   bool experts = false;
-  bool tied = false;  ///< where the config does not say
+  bool tied = false;         ///< where the config does not say
+  std::int64_t pattern = 0;  ///< the same: each so-manieth layer looks at everything
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
   bool fused = false;
@@ -45,9 +46,15 @@ constexpr std::array kArchitectures = {
                  .qk_norm = QkNorm::Head,
                  .outlived = 1,
                  .adapted = Adapted::HeadTwice},
-    Architecture{.name = "GemmaForCausalLM", .outlived = 2},
-    Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
-    Architecture{.name = "Gemma3ForCausalLM", .qk_norm = QkNorm::Head, .norms = 4, .outlived = 2},
+    Architecture{.name = "GemmaForCausalLM", .tied = true, .outlived = 2},
+    Architecture{
+        .name = "Gemma2ForCausalLM", .tied = true, .pattern = 2, .norms = 4, .outlived = 2},
+    Architecture{.name = "Gemma3ForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .tied = true,
+                 .pattern = 6,
+                 .norms = 4,
+                 .outlived = 2},
     Architecture{
         .name = "Phi3ForCausalLM", .fused = true, .frees_up = true, .adapted = Adapted::Head},
     Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
@@ -57,6 +64,7 @@ constexpr std::array kArchitectures = {
                  .gated = false,
                  .biased = true,
                  .norm_bias = true,
+                 .tied = true,
                  .outlived = 3,
                  .adapted = Adapted::Nothing},
     Architecture{
@@ -85,6 +93,7 @@ constexpr std::array kArchitectures = {
                  .adapted = Adapted::Embedding},
     Architecture{.name = "Cohere2ForCausalLM",
                  .tied = true,
+                 .pattern = 4,
                  .norms = 1,
                  .outlived = 2,
                  .adapted = Adapted::Embedding},
@@ -247,8 +256,8 @@ void add_layers(Shape& shape, const Config& config) {
   const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
   const std::vector<std::string> types = config.texts("layer_types");
   const std::int64_t window = window_of(config);
-  // Each so-manieth layer looks at everything.
-  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"}, 0);
+  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"},
+                                                 architecture_named(shape.architecture)->pattern);
   Layer layer;
   layer.heads = config.integer({"num_attention_heads", "n_head"});
   layer.kv_heads = config.integer_or({"num_key_value_heads", "num_kv_heads"}, layer.heads);
@@ -346,18 +355,24 @@ Shape shape_of_config(const Config& config, const std::string& name) {
       2048, 1);
   shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
-  shape.scaled_logits = config.json().has("logit_scale");
+  for (const char* key : {"logit_scale", "logits_scaling", "final_logit_softcapping"}) {
+    if (config.json().has(key)) shape.scaled_logits = true;
+  }
+  shape.head_bias = cls == "PhiForCausalLM";
+  shape.learned_positions = cls == "GPT2LMHeadModel";
   if (architecture->experts) shape.experts = experts_of(config, cls);
   add_layers(shape, config);
   if (cls == "FalconForCausalLM") take_falcon(shape, config);
   const Layer& first = shape.layers.front();
-  const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
+  const char* share = config.json().has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor";
+  const double part = config.json().number_or(share, 1, 0, 1);
   const std::int64_t rotated =
       shape.latent.kv_rank > 0
           ? shape.latent.rope
           : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
-  add_rotations(shape, shape.positions, rotated,
-                cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+  if (!shape.learned_positions)
+    add_rotations(shape, shape.positions, rotated,
+                  cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
   add_quantization(shape, config);
   return shape;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/profile.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -68,6 +69,14 @@ std::int64_t group_size(const std::vector<Kind>& kinds) {
   return 2 * most->layers < 3 * least->layers ? most->layers : least->layers;
 }
 
+/// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts; the
+/// first runner does not in a pipeline.
+std::int64_t batches_at_once(const Shape& shape, const Options& options) {
+  if (options.drafted > 0) return options.pipeline;
+  if (by_second_runner(shape, options)) return options.pipeline + 1;
+  return options.pipeline == 1 ? 2 : options.pipeline;
+}
+
 }  // namespace
 
 std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
@@ -110,8 +119,7 @@ Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_
   Cache cache;
   cache.page = kinds.front().page;
   cache.tensors = group_size(kinds);
-  // Scheduling is asynchronous, so that a batch is prepared while another runs; but not of drafts.
-  cache.in_flight = options.drafted > 0 ? batched_tokens : batched_tokens * 2;
+  cache.in_flight = batched_tokens * batches_at_once(shape, options);
   for (const Kind& kind : kinds) {
     for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
       cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});

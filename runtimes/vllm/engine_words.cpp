@@ -6,8 +6,6 @@ namespace {
 using enum ForeignWord::Use;
 using enum ForeignWord::Takes;
 
-constexpr const char* kStages =
-    "how a pipeline's stages fill their cards is not predicted; nearest: --tensor-parallel-size";
 constexpr const char* kReplicas =
     "engines side by side are not predicted together; each alone, without it";
 constexpr const char* kSlots = "what it does to slots of adapters is not predicted; without it";
@@ -24,7 +22,7 @@ constexpr ForeignWord kWords[] = {
     // Others have these words for what they refuse.
     {"quantization -q", Means, Value, "quant"},
     {"tensor-parallel-size -tp", Means, Value, "tensor-parallel"},
-    {"pipeline-parallel-size pp", Refused, Value, kStages, "1"},
+    {"pipeline-parallel-size -pp", Means, Value, "pipeline-parallel"},
     {"data-parallel-size dp", Refused, Value, kReplicas, "1"},
     {"enable-expert-parallel", Refused, Truth, kReplicas},
     {"fully-sharded-loras enable-tower-connector-lora enable-moe-shared-loras", Refused, Truth,

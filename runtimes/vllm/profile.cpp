@@ -136,6 +136,7 @@ std::uint64_t embedded(const Shape& shape, const Options& options) {
 
 std::uint64_t logits(const Shape& shape, const Options& options, const Batch& batch) {
   const std::int64_t own = own_bytes(options);
+  if (!shape.last) return 0;
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
   const std::int64_t of_all = allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
   return static_cast<std::uint64_t>(allocated(batch.tokens * shape.hidden * own) +
@@ -214,6 +215,10 @@ std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& b
                                     kCopiesOfDrafts * in_fp32);
 }
 
+std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch& batch) {
+  return static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options));
+}
+
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu) {
   if (std::min(batch.sequences, batch.tokens) < kMasked) return 0;
   return static_cast<std::uint64_t>(kWordBytes * shape.vocab * gpu.multiprocessors);
@@ -265,7 +270,8 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
   std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm, experts);
-  if (!by_second_runner(shape, options)) {
+  if (!by_second_runner(shape, options) && !shape.first) peak += passed_on(shape, options, batch);
+  if (!by_second_runner(shape, options) && shape.last) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
@@ -277,7 +283,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
-  if (options.eager || options.warm) return peak;
+  if (options.eager || options.warm || !shape.first) return peak;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
   // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.

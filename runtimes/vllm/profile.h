@@ -33,6 +33,10 @@ bool keeps_workspace(const Shape& shape, const Options& options);
 /// Of the first model runner, whose profile run samples as well, by top-k and top-p. Bytes.
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch);
 
+/// Of a pipeline's stages but the first: where what it is handed, and the residual stream, are put.
+/// Bytes.
+std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch& batch);
+
 /// A row of logits a multiprocessor, of the kernel that masks them by top-k and top-p: is made when
 /// it runs first, and stays. Bytes.
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu);

@@ -77,6 +77,7 @@ Options read_options(const Flags& flags) {
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
   options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);
+  options.pipeline = given(flags, "pipeline-parallel", kMostRanks).value_or(1);
   options.drafted = drafted_of(flags);
   if (const auto text = typed(flags, "cpu-offload-gb")) {
     options.offloaded = parse_number("cpu-offload-gb", *text, 0, kMostHostGiB);

@@ -90,6 +90,8 @@ struct Shape {
   bool head_bias = false;
   bool scaled_logits = false;  ///< or capped: a copy of them more
   std::vector<Layer> layers;
+  bool first = true;  ///< of a pipeline's stages: it embeds
+  bool last = true;   ///< it has the head
   Experts experts;
   Latent latent;
   std::string quantization;  ///< the config's quant_method; empty: none

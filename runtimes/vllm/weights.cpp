@@ -24,13 +24,14 @@ class Listing {
 
   std::vector<Weight> operator()() {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
-    whole(vocabulary, shape_.hidden);
-    if (shape_.learned_positions) whole(shape_.positions, shape_.hidden);
+    if (shape_.first || (shape_.tied && shape_.last)) whole(vocabulary, shape_.hidden);
+    if (shape_.learned_positions && shape_.first) whole(shape_.positions, shape_.hidden);
     for (const Layer& layer : shape_.layers) {
       const std::size_t before = list_.size();
       add(layer);
       for (std::size_t i = before; i < list_.size(); ++i) list_[i].of_layer = true;
     }
+    if (!shape_.last) return std::move(list_);
     norm();
     if (!shape_.tied) whole(vocabulary, shape_.hidden);
     if (shape_.head_bias) whole(vocabulary);

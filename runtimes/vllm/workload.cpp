@@ -105,6 +105,7 @@ Facts EngineWorkload::facts() const {
 std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
   Options alone = options_;
   alone.tensor_parallel = 1;
+  alone.pipeline = 1;
   std::int64_t elements = 0;
   for (const Weight& weight : weights_of(*shape_, alone)) elements += weight.elements();
   return elements - shape_->rotary_tables * shape_->rotary_rows * shape_->rotary_dim;
@@ -162,6 +163,10 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    std::to_string(shape_->group) +
                    ", which vLLM refuses; a model that is stored so");
   }
+  if (options_.pipeline > static_cast<std::int64_t>(shape_->layers.size())) {
+    throw BadInput("pipeline-parallel: " + std::to_string(options_.pipeline) +
+                   " stages are more than its layers; no more than these");
+  }
   const std::int64_t heads = shape_->layers.front().heads;
   if (heads % ranks != 0) {
     throw BadInput("tensor-parallel: " + std::to_string(heads) +
@@ -203,6 +208,10 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
     outcome.notes.push_back(
         "vLLM's second model runner, which runs this model, puts no weights on the host: "
         "--cpu-offload-gb changes nothing");
+  }
+  if (options_.pipeline > 1) {
+    outcome.notes.push_back("figures are of the fullest of " + std::to_string(options_.pipeline) +
+                            " stages");
   }
   if (options_.tensor_parallel > 1) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +

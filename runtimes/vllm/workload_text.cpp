@@ -36,6 +36,7 @@ Json EngineWorkload::asked() const {
           {"engine", options_.offline ? "offline" : "server"},
           {"release", options_.release},
           {"tensor_parallel", options_.tensor_parallel},
+          {"pipeline_parallel", options_.pipeline},
           {"drafted", options_.drafted},
           {"cpu_offload_gb", options_.offloaded},
           {"max_loras", options_.adapters},
@@ -45,9 +46,8 @@ Json EngineWorkload::asked() const {
 std::string EngineWorkload::text(const std::string& sizes) const {
   std::string text = "vLLM, " + types() + ", " + sizes;
   if (options_.eager) text += ", eager";
-  if (options_.tensor_parallel > 1) {
-    text += ", over " + std::to_string(options_.tensor_parallel) + " GPUs";
-  }
+  const std::int64_t gpus = options_.tensor_parallel * options_.pipeline;
+  if (gpus > 1) text += ", over " + std::to_string(gpus) + " GPUs";
   return text;
 }
 

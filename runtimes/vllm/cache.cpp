@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/profile.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -22,18 +23,17 @@ bool alike(const Layer& a, const Layer& b) {
          a.head_dim == b.head_dim;
 }
 
-std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options) {
+std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options,
+                      std::int64_t element) {
   const std::int64_t heads = std::max<std::int64_t>(
       layer.keeps == Keeps::Latent ? 1 : layer.kv_heads / options.tensor_parallel, 1);
   const std::int64_t both = layer.keeps == Keeps::Latent ? 1 : 2;
-  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * cache_bytes(options));
+  return static_cast<std::uint64_t>(both * block * heads * layer.head_dim * element);
 }
 
-/// AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens.
-std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
-  if (options.block) return *options.block;
-  const bool latent = shape.layers.front().keeps == Keeps::Latent;
-  return latent && is_hopper(sm) && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+/// Attention.get_kv_cache_spec: layers with a window have the least block that their kernel takes.
+std::int64_t block_of(const Layer& layer, std::int64_t others) {
+  return layer.keeps == Keeps::Window ? kUsualBlock : others;
 }
 
 std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
@@ -44,7 +44,9 @@ std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int6
     if (kind != kinds.end()) {
       ++kind->layers;
     } else {
-      kinds.push_back({layer, page_of(layer, block, options), block, 1});
+      const std::int64_t own = block_of(layer, block);
+      const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
+      kinds.push_back({layer, page_of(layer, own, options, element), own, 1});
     }
   }
   return kinds;
@@ -67,7 +69,21 @@ std::int64_t group_size(const std::vector<Kind>& kinds) {
   return 2 * most->layers < 3 * least->layers ? most->layers : least->layers;
 }
 
+/// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts; the
+/// first runner does not in a pipeline.
+std::int64_t batches_at_once(const Shape& shape, const Options& options) {
+  if (options.drafted > 0) return options.pipeline;
+  if (by_second_runner(shape, options)) return options.pipeline + 1;
+  return options.pipeline == 1 ? 2 : options.pipeline;
+}
+
 }  // namespace
+
+std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
+  if (options.block) return *options.block;
+  const bool latent = shape.layers.front().keeps == Keeps::Latent;
+  return latent && is_hopper(sm) && cache_bytes(options) == 1 ? 64 : kUsualBlock;
+}
 
 std::int64_t Cache::blocks_in(std::int64_t available) const {
   return available <= 0
@@ -103,8 +119,7 @@ Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_
   Cache cache;
   cache.page = kinds.front().page;
   cache.tensors = group_size(kinds);
-  // Scheduling is asynchronous, so that a batch is prepared while another runs.
-  cache.in_flight = batched_tokens * 2;
+  cache.in_flight = batched_tokens * batches_at_once(shape, options);
   for (const Kind& kind : kinds) {
     for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
       cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});

@@ -31,6 +31,10 @@ struct Cache {
   std::int64_t longest(std::int64_t blocks, std::int64_t at_most) const;
 };
 
+/// Of what is cached whole, tokens of a block, before pages of several kinds are made alike
+/// (AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens).
+std::int64_t block_of(const Shape& shape, const Options& options, int sm);
+
 /// `batched_tokens`: as it was settled.
 Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm);
 

@@ -25,6 +25,16 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   }
   if (options.eager) line << " --enforce-eager";
   if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;
+  if (options.pipeline > 1) line << " --pipeline-parallel-size " << options.pipeline;
+  if (options.offloaded > 0) line << " --cpu-offload-gb " << options.offloaded;
+  if (options.drafted > 0) {
+    line << " --speculative-config '{\"method\": \"ngram\", \"num_speculative_tokens\": "
+         << options.drafted << "}'";
+  }
+  if (options.adapters > 0) {
+    line << " --enable-lora --max-loras " << options.adapters << " --max-lora-rank "
+         << options.adapters_rank;
+  }
   return line.str();
 }
 

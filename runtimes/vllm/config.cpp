@@ -56,4 +56,16 @@ std::vector<std::string> Config::texts(const char* key) const {
   return json().has(key) ? json().texts(key) : std::vector<std::string>();
 }
 
+std::vector<std::int64_t> Config::integers(const char* key) const {
+  std::vector<std::int64_t> list;
+  if (!json().has(key)) return list;
+  const nlohmann::json& value = json_->at(key);
+  if (!value.is_array()) json().fail(key, "is no list; whole numbers in one");
+  for (const nlohmann::json& one : value) {
+    if (!one.is_number_integer()) json().fail(key, "holds what is no whole number");
+    list.push_back(one.get<std::int64_t>());
+  }
+  return list;
+}
+
 }  // namespace vramfit::vllm

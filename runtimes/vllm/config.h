@@ -29,6 +29,8 @@ class Config {
                           std::int64_t least = 0) const;
   bool truth(const char* key, bool otherwise) const { return json().boolean_or(key, otherwise); }
   std::vector<std::string> texts(const char* key) const;
+  /// Whole numbers; none where there is no such key.
+  std::vector<std::int64_t> integers(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }
 
  private:

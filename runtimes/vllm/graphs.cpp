@@ -42,7 +42,7 @@ std::uint64_t partial_sums(const Shape& shape, const Options& options, std::int6
 
 std::vector<std::int64_t> capture_sizes(const Options& options, const Batch& batch) {
   if (options.eager) return {};
-  const std::int64_t usual = std::min(2 * batch.sequences, kLargestCapture);
+  const std::int64_t usual = std::min(2 * batch.sequences * (1 + options.drafted), kLargestCapture);
   const std::int64_t most = std::min(options.largest_capture.value_or(usual), batch.tokens);
   std::vector<std::int64_t> sizes;
   for (const std::int64_t size : {1, 2, 4}) {
@@ -60,7 +60,7 @@ std::uint64_t graph_estimate(const Shape& shape, const Options& options, const B
   const auto whole = static_cast<std::uint64_t>(std::count_if(
       sizes.begin(), sizes.end(), [&](std::int64_t size) { return size <= batch.sequences; }));
   const Batch largest{sizes.back(), std::min(batch.sequences, sizes.back())};
-  const std::uint64_t live = activations(shape, options, largest);
+  const std::uint64_t live = activations(shape, options, largest, gpu.arch.sm);
   const std::uint64_t segments = (live + kSegment - 1) / kSegment * kSegment;
   const std::uint64_t sums = partial_sums(shape, options, largest.tokens, gpu.arch.sm);
   const std::uint64_t first = std::max(sums, segments);
@@ -85,7 +85,7 @@ std::uint64_t graph_pool(const Shape& shape, const Options& options, const Batch
   const std::vector<std::int64_t> sizes = capture_sizes(options, batch);
   if (sizes.empty()) return 0;
   const Batch largest{sizes.back(), std::min(batch.sequences, sizes.back())};
-  std::uint64_t pool = kLiveSets * activations(shape, options, largest);
+  std::uint64_t pool = kLiveSets * activations(shape, options, largest, gpu.arch.sm);
   pool += 2 * blas_workspace(gpu.arch.sm);
   return pool + partial_sums(shape, options, largest.tokens, gpu.arch.sm);
 }

@@ -36,6 +36,11 @@ struct Options {
   bool offline = false;  ///< vllm.LLM, whose defaults differ from the server's
   bool warm = false;     ///< an earlier start has left what it compiled
   std::int64_t tensor_parallel = 1;
+  std::int64_t pipeline = 1;        ///< GPUs that have layers one behind the other
+  std::int64_t drafted = 0;         ///< tokens of ngram's, beside the one that is sampled
+  double offloaded = 0;             ///< --cpu-offload-gb, GiB
+  std::int64_t adapters = 0;        ///< --max-loras; 0: without --enable-lora
+  std::int64_t adapters_rank = 16;  ///< --max-lora-rank
 };
 
 }  // namespace vramfit::vllm

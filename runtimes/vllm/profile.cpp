@@ -1,9 +1,12 @@
 #include "runtimes/vllm/profile.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
+#include "runtimes/vllm/cache.h"
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -12,57 +15,112 @@ namespace {
 
 constexpr std::uint64_t kHoppersWorkspace = std::uint64_t{4096} * 8 << 10;
 constexpr std::uint64_t kOthersWorkspace = (std::uint64_t{4096} * 2 + 16 * 8) << 10;
+constexpr std::uint64_t kLtWorkspace = std::uint64_t{1} << 20;
 /// Of each request, places of logits and what is told of it; and its first and last.
 constexpr std::int64_t kOfRequest = 16;
 constexpr std::int64_t kOfBatch = 512;
 constexpr std::int64_t kWordBytes = 4;
 /// Of the vocabulary in fp32: logits, probabilities, noise.
 constexpr std::int64_t kCopies = 3;
+constexpr std::int64_t kCopiesOfDrafts = 6;
 /// Requests from which on a kernel masks logits, with a row of its own a multiprocessor.
 constexpr std::int64_t kMasked = 8;
 
-/// Elements of a token that are alive at once in the widest layer: while it is at its MLP, or at
-/// its projections.
+/// Tensors that are alive at once, by elements of a token.
+using Alive = std::vector<std::int64_t>;
+
+/// What PyTorch counts for a tensor that is large enough for a segment of its own: where less than
+/// a mebibyte is left of that, it is not split (should_split).
+std::int64_t allocated(std::int64_t bytes) {
+  using Torch = pytorch::CachingAllocator;
+  if (bytes < static_cast<std::int64_t>(Torch::kMinLargeAlloc)) return bytes;
+  const std::int64_t segment = padded_to(bytes, static_cast<std::int64_t>(Torch::kSmallBuffer));
+  return segment - bytes > static_cast<std::int64_t>(Torch::kSmallSize) ? bytes : segment;
+}
+
+std::int64_t allocated(const Alive& alive, std::int64_t tokens, std::int64_t own) {
+  std::int64_t all = 0;
+  for (const std::int64_t width : alive) all += allocated(tokens * width * own);
+  return all;
+}
+
+/// Of the widest layer, while it is at its MLP, or at its projections.
 ///
 /// Where it is compiled, a piece reaches from behind one layer's attention to the next one's. Its
 /// caller holds what it is called with, attention's output and the residual stream, until it
 /// returns. Inductor keeps the sum that the next layer adds to, frees each buffer at its last use
 /// and writes none in the place of one of another size.
-std::int64_t compiled(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+std::array<Alive, 2> compiled(const Shape& shape, const Layer& layer, std::int64_t ranks) {
   const std::int64_t hidden = shape.hidden;
   const std::int64_t q = layer.q_width() / ranks;
   const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
   const std::int64_t ffn = layer.ffn / ranks;
-  const std::int64_t held = q + hidden;
-  const std::int64_t mlp = shape.gated ? held + hidden + 3 * ffn : held + 2 * hidden + ffn;
-  const std::int64_t projected = q + 2 * kv;
-  const std::int64_t attention = held + hidden + projected + q + kv + q;
-  return std::max(mlp, attention);
+  Alive mlp = {q, hidden, hidden, ffn};
+  if (shape.gated) {
+    mlp.push_back(2 * ffn);
+  } else {
+    mlp.push_back(hidden);
+    if (shape.normed_twice) mlp.push_back(hidden);
+  }
+  return {mlp, {q, hidden, hidden, q + 2 * kv, q, kv, q}};
 }
 
 /// Op by op: what a module was called with, and what it named, is alive until it returns.
-std::int64_t eager(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t ranks,
+                           bool in_bytes) {
   const std::int64_t hidden = shape.hidden;
   const std::int64_t q = layer.q_width() / ranks;
   const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
   const std::int64_t ffn = layer.ffn / ranks;
-  const std::int64_t mlp =
-      2 * hidden + (shape.gated ? 3 : 2) * ffn + hidden + shape.outlived * hidden;
-  const std::int64_t attention = 2 * hidden + q + 2 * kv + q + hidden;
-  return std::max(mlp, attention);
+  Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
+  mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
+  Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
+  if (shape.qk_norm != QkNorm::None) attention.insert(attention.end(), {q, kv});
+  if (in_bytes) attention.push_back((q + kWordBytes) / 2);  // what comes out, with a scale a token
+  return {mlp, attention};
+}
+
+/// Of an attention through ranks: what went in, queries, keys' and values' latent beside what it is
+/// of, and what comes out.
+Alive latent(const Shape& shape, const Layer& layer, std::int64_t ranks) {
+  const Latent& of = shape.latent;
+  const std::int64_t heads = layer.heads / ranks;
+  const std::int64_t down = of.kv_rank + of.rope;
+  return {
+      shape.hidden, shape.hidden, heads * (of.nope + of.rope), heads * of.value, of.q_rank + down,
+      of.q_rank,    down};
+}
+
+/// What the profile run stands in for: keys and values of as many tokens as are projected up at
+/// once (determine_chunked_prefill_workspace_size). Bytes.
+std::int64_t context_of(const Shape& shape, const Options& options, const Batch& batch,
+                        std::int64_t block) {
+  constexpr std::int64_t kMostRows = 64 << 10;
+  if (shape.latent.kv_rank == 0) return 0;
+  const std::int64_t length = options.length.value_or(shape.positions);
+  const std::int64_t wanted = std::max(8 * length, 4 * batch.sequences * block);
+  const std::int64_t rows = std::max(std::min(wanted, kMostRows), batch.sequences * block);
+  const std::int64_t heads = shape.layers.front().heads / options.tensor_parallel;
+  return allocated(rows * heads * (shape.latent.nope + shape.latent.value) * own_bytes(options));
 }
 
 /// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
 /// that a token goes to its weight, number and place.
-std::int64_t mixed(const Shape& shape, const Layer& layer, const Options& options) {
+Alive mixed(const Shape& shape, const Layer& layer, const Options& options) {
   const std::int64_t ranks = options.tensor_parallel;
   const std::int64_t own = own_bytes(options);
-  const std::int64_t held =
-      (layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width()) / ranks +
-      shape.hidden;
+  const std::int64_t q =
+      layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width();
   const std::int64_t more = options.eager ? 2 : 0;  // the layer's caller's
-  const std::int64_t passing = held + (3 + more) * shape.hidden + 3 * shape.experts.shared / ranks;
-  return passing + (3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count) / own;
+  const std::int64_t routed =
+      3 * kWordBytes * shape.experts.used + kWordBytes * shape.experts.count;
+  Alive alive = {q / ranks, routed / own};
+  alive.insert(alive.end(), static_cast<std::size_t>(4 + more), shape.hidden);
+  if (shape.experts.shared > 0) {
+    alive.push_back(2 * shape.experts.shared / ranks);
+    alive.push_back(shape.experts.shared / ranks);
+  }
+  return alive;
 }
 
 /// Marlin's: of each multiprocessor a tile of 64 rows and 256 columns in fp32.
@@ -78,32 +136,53 @@ std::uint64_t embedded(const Shape& shape, const Options& options) {
 
 std::uint64_t logits(const Shape& shape, const Options& options, const Batch& batch) {
   const std::int64_t own = own_bytes(options);
+  if (!shape.last) return 0;
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
-  const std::int64_t vocabulary = shape.vocab * (shape.scaled_logits ? 2 : 1);
-  return static_cast<std::uint64_t>(batch.tokens * shape.hidden * own +
-                                    rows * (shape.hidden + vocabulary) * own);
+  const std::int64_t of_all = allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
+  return static_cast<std::uint64_t>(allocated(batch.tokens * shape.hidden * own) +
+                                    allocated(rows * shape.hidden * own) + of_all);
 }
 
 }  // namespace
+
+/// VllmConfig.use_v2_model_runner: by model and by arguments.
+bool by_second_runner(const Shape& shape, const Options& options) {
+  if (options.drafted > 0) return false;
+  return shape.second_runner() || !release_named(options.release).two_runners;
+}
 
 std::uint64_t blas_workspace(int sm) {
   return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
 }
 
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch) {
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
+                          std::uint64_t workspace) {
+  const std::int64_t ranks = options.tensor_parallel;
+  const bool in_bytes = quantizes_inputs(shape, options);
   std::int64_t widest = 0;
+  std::int64_t beside = 0;  // the workspace, once a layer has made it
+  const auto see = [&](const Alive& alive, std::int64_t more = 0) {
+    widest = std::max(widest, beside + more + allocated(alive, batch.tokens, own_bytes(options)));
+  };
   for (const Layer& layer : shape.layers) {
-    const auto width = options.eager ? eager : compiled;
-    widest = std::max(widest, layer.experts ? mixed(shape, layer, options)
-                                            : width(shape, layer, options.tensor_parallel));
+    const auto [mlp, attention] =
+        options.eager ? eager(shape, layer, ranks, in_bytes) : compiled(shape, layer, ranks);
+    if (layer.keeps == Keeps::Latent) {
+      see(latent(shape, layer, ranks),
+          context_of(shape, options, batch, block_of(shape, options, sm)));
+    } else {
+      see(attention);
+    }
+    if (layer.experts) {
+      beside = static_cast<std::int64_t>(workspace);
+      see(mixed(shape, layer, options));
+    } else {
+      // Beside gate and up, which are held, what goes into down, in a byte each.
+      const bool more = options.eager && shape.keeps_up() && in_bytes;
+      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
+    }
   }
-  auto layers = static_cast<std::uint64_t>(batch.tokens * widest * own_bytes(options));
-  if (options.eager && shape.outlived > 0 && quantization_of(shape, options) == "fp8") {
-    // Beside gate and up, which are held, what goes into down, in a byte each.
-    layers += static_cast<std::uint64_t>(batch.tokens * shape.layers.front().ffn /
-                                         options.tensor_parallel);
-  }
-  return std::max(layers, logits(shape, options, batch)) +
+  return std::max(static_cast<std::uint64_t>(widest), logits(shape, options, batch) + workspace) +
          static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
 
@@ -124,9 +203,20 @@ bool keeps_workspace(const Shape& shape, const Options& options) {
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch) {
   const std::int64_t own = own_bytes(options);
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
-  const std::int64_t states = batch.tokens * shape.hidden + 2 * rows * shape.hidden;
-  return static_cast<std::uint64_t>(states * own +
-                                    rows * shape.vocab * (own + kCopies * kWordBytes));
+  const std::int64_t states =
+      allocated(batch.tokens * shape.hidden * own) + 2 * allocated(rows * shape.hidden * own);
+  const std::int64_t in_own = allocated(rows * shape.vocab * own);
+  const std::int64_t in_fp32 = allocated(rows * shape.vocab * kWordBytes);
+  if (options.drafted == 0) return static_cast<std::uint64_t>(states + in_own + kCopies * in_fp32);
+  // RejectionSampler, of a draft a request: logits of both, those of what is sampled beside it;
+  // these and the draft's in fp32, a copy that is masked, its probabilities, noise and what it is
+  // divided by.
+  return static_cast<std::uint64_t>(states + allocated(2 * rows * shape.vocab * own) + in_own +
+                                    kCopiesOfDrafts * in_fp32);
+}
+
+std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch& batch) {
+  return static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options));
 }
 
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu) {
@@ -179,24 +269,29 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
-  std::uint64_t peak = activations(shape, options, batch) + experts;
-  if (!shape.second_runner()) {
+  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm, experts);
+  if (!by_second_runner(shape, options) && !shape.first) peak += passed_on(shape, options, batch);
+  if (!by_second_runner(shape, options) && shape.last) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch));
   }
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm);
+  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  // Where gate and up outlive what comes of them, the peak is at Marlin's product behind them.
   const bool marlin = quantization.starts_with("awq") || quantization.starts_with("gptq");
-  if (marlin && !is_hopper(gpu.arch.sm)) peak += partial_tiles(gpu.multiprocessors);
-  if (options.eager || options.warm) return peak;
+  if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
+    peak += partial_tiles(gpu.multiprocessors);
+  }
+  if (options.eager || options.warm || !shape.first) return peak;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
   // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.
   if (!shape.mixture()) peak += gpu.l2_bytes;
-  return std::max(
-      peak, embedded(shape, options) +
-                static_cast<std::uint64_t>(2 * batch.tokens * shape.hidden * own_bytes(options)));
+  const std::int64_t written = shape.normed_twice ? 3 : 2;
+  return std::max(peak, embedded(shape, options) +
+                            static_cast<std::uint64_t>(written * batch.tokens * shape.hidden *
+                                                       own_bytes(options)));
 }
 
 }  // namespace vramfit::vllm

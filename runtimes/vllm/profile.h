@@ -14,9 +14,14 @@ struct Batch {
   std::int64_t sequences = 0;
 };
 
+/// Whether vLLM runs it by its second model runner.
+bool by_second_runner(const Shape& shape, const Options& options);
+
 /// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
 /// peak, and a full batch's when it serves. Bytes.
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch);
+/// `workspace`: of experts, which layers behind the first mixture find there.
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
+                          std::uint64_t workspace = 0);
 
 /// Where a layer's experts work, all layers' in the same place, which is made with the first step
 /// and stays (modular_kernel.py: TritonExperts). Bytes.
@@ -27,6 +32,10 @@ bool keeps_workspace(const Shape& shape, const Options& options);
 
 /// Of the first model runner, whose profile run samples as well, by top-k and top-p. Bytes.
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch);
+
+/// Of a pipeline's stages but the first: where what it is handed, and the residual stream, are put.
+/// Bytes.
+std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch& batch);
 
 /// A row of logits a multiprocessor, of the kernel that masks them by top-k and top-p: is made when
 /// it runs first, and stays. Bytes.

@@ -1,5 +1,12 @@
 #include "runtimes/vllm/read_options.h"
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/config/json_reader.h"
+#include "model/errors.h"
 #include "model/quantity.h"
 
 namespace vramfit::vllm {
@@ -9,10 +16,40 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 24;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 22;
 constexpr std::int64_t kMostSequences = std::int64_t{1} << 16;
 constexpr std::int64_t kMostRanks = 64;
+constexpr std::int64_t kMostAdapters = 1024;
+constexpr double kMostHostGiB = 1 << 20;
 
 std::optional<std::int64_t> given(const Flags& flags, const char* name, std::int64_t most) {
   const auto text = typed(flags, name);
   return text ? std::optional(parse_whole(name, *text, 1, most)) : std::nullopt;
+}
+
+/// MaxLoRARanks.
+std::int64_t rank_of(const Flags& flags) {
+  constexpr std::array kRanks = {1, 8, 16, 32, 64, 128, 256, 320, 512};
+  const std::int64_t rank = given(flags, "max-lora-rank", kRanks.back()).value_or(16);
+  if (std::find(kRanks.begin(), kRanks.end(), rank) == kRanks.end()) {
+    throw BadInput("max-lora-rank: " + std::to_string(rank) +
+                   " is none that vLLM takes; 1, 8, 16, 32, 64, 128, 256, 320 or 512");
+  }
+  return rank;
+}
+
+/// --speculative-config, of a method whose drafts no model makes. A count alone is taken, too.
+std::int64_t drafted_of(const Flags& flags) {
+  constexpr std::int64_t kMostDrafted = 64;
+  const auto text = typed(flags, "speculative-config");
+  if (!text) return 0;
+  const char* what = "speculative-config";
+  const nlohmann::json json = parse_json_object(*text, what, "a JSON object");
+  const JsonReader config(json, what);
+  const std::string method = config.text_or("method", "");
+  if (method != "ngram") {
+    throw BadInput(std::string(what) + ": what " + (method.empty() ? "a draft's model" : method) +
+                   " takes of the card is not predicted; nearest: {\"method\": \"ngram\", "
+                   "\"num_speculative_tokens\": 3}");
+  }
+  return config.integer("num_speculative_tokens", 1, kMostDrafted);
 }
 
 }  // namespace
@@ -40,6 +77,15 @@ Options read_options(const Flags& flags) {
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
   options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);
+  options.pipeline = given(flags, "pipeline-parallel", kMostRanks).value_or(1);
+  options.drafted = drafted_of(flags);
+  if (const auto text = typed(flags, "cpu-offload-gb")) {
+    options.offloaded = parse_number("cpu-offload-gb", *text, 0, kMostHostGiB);
+  }
+  if (has(flags, "enable-lora")) {
+    options.adapters = given(flags, "max-loras", kMostAdapters).value_or(1);
+    options.adapters_rank = rank_of(flags);
+  }
   return options;
 }
 

@@ -44,11 +44,8 @@ class VllmRuntime final : public Runtime {
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
-    Options options = read_options(flags);
-    // --dtype auto, which the config's type is here: of fp32 it makes bf16.
-    if (options.type == DType::Fp32 && model.dtype == "float32") options.type = DType::Bf16;
     return std::make_shared<EngineWorkload>(std::make_shared<const Shape>(shape_of(model)),
-                                            std::move(options));
+                                            read_options(flags));
   }
 };
 

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMostHidden = 1 << 18;
 constexpr std::int64_t kMostWidth = 1 << 20;  ///< of all heads, of an MLP
 constexpr std::int64_t kMostExperts = 1 << 12;
+constexpr std::int64_t kScaleTile = 128;  ///< weight_block_size, the only one that is published
 
 /// A class of vLLM's, and how its code differs from llama's.
 struct Architecture {
@@ -22,43 +23,89 @@ struct Architecture {
   bool gated = true;
   bool biased = false;    ///< every linear has a bias
   bool qkv_bias = false;  ///< where the config does not say
+  bool out_bias = false;
+  bool norm_bias = false;
+  QkNorm qk_norm = QkNorm::None;
   bool experts = false;
-  bool tied = false;  ///< where the config does not say
+  bool tied = false;         ///< where the config does not say
+  std::int64_t pattern = 0;  ///< the same: each so-manieth layer looks at everything
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
+  bool fused = false;
+  bool frees_up = false;
+  Adapted adapted = Adapted::Products;
   bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
 };
 
 /// vllm/model_executor/models/registry.py: those whose memory is predicted here.
 constexpr std::array kArchitectures = {
-    Architecture{.name = "LlamaForCausalLM"},
-    Architecture{.name = "MistralForCausalLM"},
+    Architecture{.name = "LlamaForCausalLM", .frees_up = true, .adapted = Adapted::Head},
+    Architecture{.name = "MistralForCausalLM", .frees_up = true},
     Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
-    Architecture{.name = "Qwen3ForCausalLM", .outlived = 1},
-    Architecture{.name = "GemmaForCausalLM", .outlived = 2},
-    Architecture{.name = "Gemma2ForCausalLM", .norms = 4, .outlived = 2},
-    Architecture{.name = "Gemma3ForCausalLM", .norms = 4, .outlived = 2},
-    Architecture{.name = "Phi3ForCausalLM"},
-    Architecture{.name = "Olmo2ForCausalLM"},
-    Architecture{.name = "Olmo3ForCausalLM"},
-    Architecture{.name = "GraniteForCausalLM", .outlived = 1},
-    Architecture{.name = "GPT2LMHeadModel", .gated = false, .biased = true},
-    Architecture{.name = "PhiForCausalLM", .gated = false, .biased = true, .norms = 1},
-    Architecture{.name = "GPTNeoXForCausalLM", .gated = false, .biased = true, .outlived = 1},
-    Architecture{.name = "FalconForCausalLM", .gated = false, .tied = true},
+    Architecture{.name = "Qwen3ForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .outlived = 1,
+                 .adapted = Adapted::HeadTwice},
+    Architecture{.name = "GemmaForCausalLM", .tied = true, .outlived = 2},
+    Architecture{
+        .name = "Gemma2ForCausalLM", .tied = true, .pattern = 2, .norms = 4, .outlived = 2},
+    Architecture{.name = "Gemma3ForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .tied = true,
+                 .pattern = 6,
+                 .norms = 4,
+                 .outlived = 2},
+    Architecture{
+        .name = "Phi3ForCausalLM", .fused = true, .frees_up = true, .adapted = Adapted::Head},
+    Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
+    Architecture{.name = "Olmo3ForCausalLM", .qk_norm = QkNorm::Whole},
+    Architecture{.name = "GraniteForCausalLM", .outlived = 1, .adapted = Adapted::Head},
+    Architecture{.name = "GPT2LMHeadModel",
+                 .gated = false,
+                 .biased = true,
+                 .norm_bias = true,
+                 .tied = true,
+                 .outlived = 3,
+                 .adapted = Adapted::Nothing},
+    Architecture{
+        .name = "PhiForCausalLM", .gated = false, .biased = true, .norm_bias = true, .norms = 1},
+    Architecture{.name = "GPTNeoXForCausalLM",
+                 .gated = false,
+                 .biased = true,
+                 .norm_bias = true,
+                 .outlived = 1,
+                 .adapted = Adapted::Nothing},
+    Architecture{.name = "FalconForCausalLM",
+                 .gated = false,
+                 .norm_bias = true,
+                 .tied = true,
+                 .adapted = Adapted::Nothing},
     Architecture{.name = "Starcoder2ForCausalLM",
                  .gated = false,
                  .biased = true,
+                 .norm_bias = true,
                  .tied = true,
                  .outlived = 1},
-    Architecture{.name = "CohereForCausalLM", .tied = true, .norms = 1, .outlived = 2},
-    Architecture{.name = "Cohere2ForCausalLM", .tied = true, .norms = 1, .outlived = 2},
-    Architecture{.name = "MixtralForCausalLM", .experts = true},
+    Architecture{.name = "CohereForCausalLM",
+                 .tied = true,
+                 .norms = 1,
+                 .outlived = 2,
+                 .adapted = Adapted::Embedding},
+    Architecture{.name = "Cohere2ForCausalLM",
+                 .tied = true,
+                 .pattern = 4,
+                 .norms = 1,
+                 .outlived = 2,
+                 .adapted = Adapted::Embedding},
+    Architecture{.name = "MixtralForCausalLM", .experts = true, .adapted = Adapted::Head},
     Architecture{
         .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
-    Architecture{.name = "Qwen3MoeForCausalLM", .experts = true},
-    Architecture{.name = "OlmoeForCausalLM", .experts = true},
-    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .experts = true},
+    Architecture{.name = "Qwen3MoeForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .experts = true,
+                 .adapted = Adapted::Head},
+    Architecture{.name = "OlmoeForCausalLM", .qk_norm = QkNorm::Whole, .experts = true},
+    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .out_bias = true, .experts = true},
     Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
     Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
     Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
@@ -102,8 +149,15 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.gated = of.gated;
   shape.norms = of.norms;
   shape.outlived = of.outlived;
+  shape.fused = of.fused;
+  shape.frees_up = of.frees_up;
+  shape.adapted = of.adapted;
   if (of.biased) shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
   if (of.qkv_bias) shape.qkv_bias = true;
+  if (of.out_bias) shape.out_bias = true;
+  shape.norm_bias = of.norm_bias;
+  shape.qk_norm = of.qk_norm;
+  shape.rotary_in_fp32 = of.name == "GptOssForCausalLM";
 }
 
 /// Tables of rotations that its layers share: of each kind of layer one, where kinds differ.
@@ -149,8 +203,10 @@ Shape shape_of_family(const ModelConfig& model, const Family& family) {
   return shape;
 }
 
-Experts experts_of(const Config& config) {
+Experts experts_of(const Config& config, std::string_view architecture) {
   Experts experts;
+  experts.biased = architecture == "GptOssForCausalLM";
+  experts.router_in_fp32 = architecture == "Glm4MoeForCausalLM";
   experts.count =
       config.integer({"num_local_experts", "num_experts", "n_routed_experts"}, kMostExperts);
   experts.used = config.integer({"num_experts_per_tok"}, experts.count);
@@ -165,6 +221,8 @@ Experts experts_of(const Config& config) {
 /// Whether the layer's MLP is a mixture, by the keys that families have for it.
 bool is_mixture(const Config& config, std::int64_t layer) {
   if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
+  const std::vector<std::int64_t> dense = config.integers("mlp_only_layers");
+  if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
   const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
   return step <= 1 ||
          (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
@@ -198,8 +256,8 @@ void add_layers(Shape& shape, const Config& config) {
   const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
   const std::vector<std::string> types = config.texts("layer_types");
   const std::int64_t window = window_of(config);
-  // Each so-manieth layer looks at everything.
-  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"}, 0);
+  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"},
+                                                 architecture_named(shape.architecture)->pattern);
   Layer layer;
   layer.heads = config.integer({"num_attention_heads", "n_head"});
   layer.kv_heads = config.integer_or({"num_key_value_heads", "num_kv_heads"}, layer.heads);
@@ -234,6 +292,26 @@ void add_layers(Shape& shape, const Config& config) {
   }
 }
 
+/// Of llm-compressor's groups one, of all linears; what it leaves out is whole anyway.
+void add_compressed(Shape& shape, const JsonReader& stored) {
+  const auto groups = stored.object("config_groups");
+  const std::vector<std::string> names = groups ? groups->keys() : std::vector<std::string>();
+  if (names.size() != 1) stored.fail("config_groups", "are several, or none; one of all linears");
+  const auto weights = groups->object(names.front().c_str())->object("weights");
+  if (!weights)
+    stored.fail("config_groups", "leave weights whole; one that says how they are stored");
+  shape.bits = weights->integer_or("num_bits", 8, 1, 16);
+  shape.floats = weights->text_or("type", "int") == "float";
+  const std::string strategy = weights->text_or("strategy", "tensor");
+  shape.group = strategy == "group" ? weights->integer("group_size", 1, 1 << 16) : 0;
+  shape.row_scales = strategy == "channel";
+  if (strategy == "block") shape.scale_tile = kScaleTile;
+  shape.zero_points = !weights->boolean_or("symmetric", true);
+  shape.byte_inputs =
+      groups->object(names.front().c_str())->object("input_activations").has_value();
+  shape.packed = stored.text_or("format", "") == "pack-quantized";
+}
+
 void add_quantization(Shape& shape, const Config& config) {
   const auto stored = config.object("quantization_config");
   if (!stored) return;
@@ -241,6 +319,20 @@ void add_quantization(Shape& shape, const Config& config) {
   shape.bits = stored->integer_or("bits", 4, 1, 16);
   shape.group = stored->integer_or("group_size", 128, -1, 1 << 16);
   shape.zero_points = stored->boolean_or("zero_point", false);
+  if (shape.quantization == "compressed-tensors") add_compressed(shape, *stored);
+  if (stored->has("weight_block_size")) shape.scale_tile = kScaleTile;
+}
+
+/// Its attention is given no cache's settings (falcon.py); in a layer of its newer kind both halves
+/// have a norm, whose outputs live beside each other.
+void take_falcon(Shape& shape, const Config& config) {
+  shape.keeps_own_type = !config.truth("alibi", false);
+  if (config.truth("new_decoder_architecture", false)) {
+    shape.outlived = 1;
+    shape.normed_twice = true;
+  } else if (config.truth("parallel_attn", true)) {
+    shape.norms = 1;
+  }
 }
 
 Shape shape_of_config(const Config& config, const std::string& name) {
@@ -255,21 +347,32 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   take_architecture(shape, *architecture);
   shape.hidden = config.integer({"hidden_size", "n_embd"}, kMostHidden);
   shape.vocab = config.integer({"vocab_size"}, kMaxVocab);
-  shape.positions =
-      config.integer_or({"max_position_embeddings", "n_positions", "seq_length"}, 2048, 1);
+  shape.positions = config.integer_or(
+      cls.starts_with("Cohere")
+          ? std::initializer_list<const char*>{"model_max_length", "max_position_embeddings"}
+          : std::initializer_list<const char*>{"max_position_embeddings", "n_positions",
+                                               "seq_length"},
+      2048, 1);
   shape.tied = config.truth("tie_word_embeddings", architecture->tied);
   if (config.truth("attention_bias", false)) shape.qkv_bias = true;
-  shape.scaled_logits = config.json().has("logit_scale");
-  if (architecture->experts) shape.experts = experts_of(config);
+  for (const char* key : {"logit_scale", "logits_scaling", "final_logit_softcapping"}) {
+    if (config.json().has(key)) shape.scaled_logits = true;
+  }
+  shape.head_bias = cls == "PhiForCausalLM";
+  shape.learned_positions = cls == "GPT2LMHeadModel";
+  if (architecture->experts) shape.experts = experts_of(config, cls);
   add_layers(shape, config);
+  if (cls == "FalconForCausalLM") take_falcon(shape, config);
   const Layer& first = shape.layers.front();
-  const double part = config.json().number_or("partial_rotary_factor", 1, 0, 1);
+  const char* share = config.json().has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor";
+  const double part = config.json().number_or(share, 1, 0, 1);
   const std::int64_t rotated =
       shape.latent.kv_rank > 0
           ? shape.latent.rope
           : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
-  add_rotations(shape, shape.positions, rotated,
-                cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+  if (!shape.learned_positions)
+    add_rotations(shape, shape.positions, rotated,
+                  cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
   add_quantization(shape, config);
   return shape;
 }

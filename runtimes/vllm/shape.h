@@ -28,12 +28,26 @@ struct Layer {
   std::int64_t q_width() const { return heads * head_dim; }
 };
 
+/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide.
+enum class QkNorm : std::uint8_t { None, Head, Whole };
+
+/// What of a model's class takes adapters besides its products (embedding_modules).
+enum class Adapted : std::uint8_t {
+  Nothing,    ///< not even these: it has no LoRA
+  Products,   ///< nothing else
+  Embedding,  ///< what is embedded
+  Head,       ///< and the head
+  HeadTwice,  ///< and a head that is the embedding once more as such
+};
+
 /// A layer's mixture.
 struct Experts {
   std::int64_t count = 0;
   std::int64_t used = 0;    ///< of each token
   std::int64_t width = 0;   ///< of each one
   std::int64_t shared = 0;  ///< of those that every token passes, together
+  bool biased = false;      ///< theirs and their router's products
+  bool router_in_fp32 = false;
 };
 
 /// Ranks and widths of MLA.
@@ -55,28 +69,46 @@ struct Shape {
   std::int64_t rotary_rows = 0;
   std::int64_t rotary_dim = 0;
   std::int64_t rotary_tables = 0;
-  std::int64_t norms = 2;  ///< of the residual stream, a layer
+  bool rotary_in_fp32 = false;  ///< whatever type the model is of
+  std::int64_t norms = 2;       ///< of the residual stream, a layer
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
   std::int64_t outlived = 0;
   bool tied = false;
+  bool fused = false;     ///< its checkpoints have queries, keys and values in one, and gate and up
+  bool frees_up = false;  ///< gate and up are let go before what comes of them is multiplied
+  Adapted adapted = Adapted::Nothing;
   bool gated = true;  ///< gate and up are one linear
   bool learned_positions = false;
+  bool keeps_own_type = false;  ///< its cache is of the model's type, whatever is asked for
+  bool normed_twice = false;    ///< attention's and MLP's inputs are there at once
+  bool norm_bias = false;
+  QkNorm qk_norm = QkNorm::None;
   bool qkv_bias = false;
   bool out_bias = false;
   bool mlp_bias = false;
   bool head_bias = false;
   bool scaled_logits = false;  ///< or capped: a copy of them more
   std::vector<Layer> layers;
+  bool first = true;  ///< of a pipeline's stages: it embeds
+  bool last = true;   ///< it has the head
   Experts experts;
   Latent latent;
   std::string quantization;  ///< the config's quant_method; empty: none
   std::int64_t bits = 0;     ///< of its weights
   std::int64_t group = 0;    ///< inputs that share a scale; 0: a whole row, or all
   bool zero_points = false;
+  bool packed = false;          ///< in compressed-tensors: several in a word
+  bool floats = false;          ///< in compressed-tensors: fp8
+  bool byte_inputs = false;     ///< what is multiplied by them is, too
+  bool row_scales = false;      ///< of a byte each: a scale a row, or one of all of it
+  std::int64_t scale_tile = 0;  ///< or one of each square of so many; 0: neither
 
+  bool keeps_up() const { return gated && !frees_up; }
   bool mixture() const { return experts.count > 0; }
-  /// Whether vLLM 0.26 runs it by its second model runner where nothing else says which.
+  /// Whether a product adds a row, for which cuBLASLt takes a workspace.
+  bool adds_rows() const { return qkv_bias || out_bias || mlp_bias; }
+  /// Whether vLLM 0.26 runs it by its second model runner where no argument says which.
   bool second_runner() const;
 };
 

@@ -10,8 +10,10 @@
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/buffers.h"
 #include "runtimes/vllm/graphs.h"
+#include "runtimes/vllm/lora.h"
 #include "runtimes/vllm/refusals.h"
 #include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/stages.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -66,11 +68,21 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   torch.set_max_split(kMostSplit);
   const std::uint64_t before = torch.allocated();
   std::vector<std::pair<Block, std::uint64_t>> repacked;
+  auto to_host = static_cast<std::uint64_t>(second_runner ? 0 : options.offloaded * kGiB);
   for (const Weight& weight : weights_of(shape, options)) {
     const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
+    if (to_host > 0 && weight.of_layer && !weight.rotations && weight.rows > 1) {
+      // UVAOffloader: whole tensors, as they come to be, until there are as many bytes.
+      torch.free(torch.allocate(parts.front()));
+      to_host -= std::min(to_host, parts.front());
+      continue;
+    }
     // Of a checkpoint in 16 bits each tensor is there in both for a while; rotations in fp32.
     std::optional<Block> whole;
-    if (weight.rotations) whole = rotations_in_fp32(torch, weight.elements());
+    if (weight.rotations) {
+      whole = rotations_in_fp32(torch, weight.elements());
+      if (weight.fp32 || options.type == DType::Fp32) continue;  // they stay as they are
+    }
     if (is_quantized_as_it_loads(weight, shape, options)) {
       whole = torch.allocate(2 * parts.front());
     }
@@ -86,6 +98,7 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
     torch.allocate(bytes);
     torch.free(block);
   }
+  for (const std::uint64_t bytes : adapter_slots(shape, options, batch)) torch.allocate(bytes);
   return torch.allocated() - before;
 }
 
@@ -106,8 +119,9 @@ std::uint64_t outside_of(const Gpu& gpu) {
 
 /// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
 /// buffers of custom all-reduce and symmetric memory with their signals.
-std::uint64_t peers_of(const Gpu& gpu, std::int64_t ranks) {
-  constexpr std::uint64_t kBuffers = std::uint64_t{10 + 8 + 66} << 20;
+std::uint64_t peers_of(const Gpu& gpu, const Options& options) {
+  const std::int64_t ranks = options.tensor_parallel * options.pipeline;
+  const std::uint64_t kBuffers = options.tensor_parallel > 1 ? std::uint64_t{10 + 8 + 66} << 20 : 0;
   const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
   if (ranks == 1 || torch == nullptr) return 0;
   return (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"] + kBuffers;
@@ -153,24 +167,27 @@ double Start::concurrency() const {
   return one == 0 ? 0 : static_cast<double>(blocks) / static_cast<double>(one);
 }
 
-Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
+namespace {
+
+Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
   start.length = options.length.value_or(shape.positions);
   start.batch = batch_of(options, gpu, start.length);
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
   start.context = gpu.overhead.context;
-  start.peers = peers_of(gpu, options.tensor_parallel);
+  start.peers = peers_of(gpu, options);
   start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
   start.requested =
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
   const Release& release = release_named(options.release);
-  const bool second = shape.second_runner() || !release.two_runners;
+  const bool second = by_second_runner(shape, options);
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu);
   const std::uint64_t made = sum(input_buffers(shape, start.batch, second)) +
-                             (second ? sum(sampler_buffers(shape, start.batch)) : 0);
+                             (second && shape.last ? sum(sampler_buffers(shape, start.batch)) : 0) +
+                             (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
   if (release.counts_buffers) start.counted_buffers = made;
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);
@@ -198,6 +215,19 @@ Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
                    static_cast<std::uint64_t>(start.batch.sequences);
   start.working = working_set(shape, options, start.batch);
   return start;
+}
+
+}  // namespace
+
+Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
+  if (options.pipeline == 1) return start_of_stage(shape, options, gpu);
+  // All have as many blocks as the one with the fewest.
+  std::optional<Start> fullest;
+  for (const Shape& stage : stages_of(shape, options.pipeline)) {
+    Start start = start_of_stage(stage, options, gpu);
+    if (!fullest || start.blocks < fullest->blocks) fullest = std::move(start);
+  }
+  return *fullest;
 }
 
 }  // namespace vramfit::vllm

@@ -10,18 +10,29 @@ namespace {
 
 /// Of an attention: of queries, keys, values and probabilities.
 constexpr int kScales = 4;
+constexpr std::int64_t kFp32 = 4;
+/// triton_kernels' layouts of scales: inputs of so many at once, and on Hopper outputs.
+constexpr std::int64_t kInputsOfScales = 128;
+constexpr std::int64_t kOutputsOfScales = 256;
 
 class Listing {
  public:
   Listing(const Shape& shape, const Options& options)
-      : shape_(shape), ranks_(options.tensor_parallel) {}
+      : shape_(shape),
+        ranks_(options.tensor_parallel),
+        quantized_(!quantization_of(shape, options).empty()) {}
 
   std::vector<Weight> operator()() {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
-    whole(vocabulary, shape_.hidden);
-    if (shape_.learned_positions) whole(shape_.positions, shape_.hidden);
-    for (const Layer& layer : shape_.layers) add(layer);
-    whole(shape_.hidden);
+    if (shape_.first || (shape_.tied && shape_.last)) whole(vocabulary, shape_.hidden);
+    if (shape_.learned_positions && shape_.first) whole(shape_.positions, shape_.hidden);
+    for (const Layer& layer : shape_.layers) {
+      const std::size_t before = list_.size();
+      add(layer);
+      for (std::size_t i = before; i < list_.size(); ++i) list_[i].of_layer = true;
+    }
+    if (!shape_.last) return std::move(list_);
+    norm();
     if (!shape_.tied) whole(vocabulary, shape_.hidden);
     if (shape_.head_bias) whole(vocabulary);
     return std::move(list_);
@@ -29,11 +40,25 @@ class Listing {
 
  private:
   void whole(std::int64_t rows, std::int64_t columns = 1) {
-    list_.push_back({WeightKind::Whole, rows, columns});
+    list_.push_back({.rows = rows, .columns = columns, .slices = {}});
   }
 
-  void linear(std::int64_t rows, std::int64_t columns, bool bias) {
-    list_.push_back({WeightKind::Linear, rows, columns});
+  void in_fp32(std::int64_t rows, std::int64_t columns = 1) {
+    list_.push_back({.rows = rows, .columns = columns, .fp32 = true, .slices = {}});
+  }
+
+  void norm() {
+    whole(shape_.hidden);
+    if (shape_.norm_bias) whole(shape_.hidden);
+  }
+
+  void linear(std::int64_t rows, std::int64_t columns, bool bias,
+              std::vector<std::int64_t> slices = {}) {
+    if (slices.empty() || shape_.fused) slices = {rows};
+    list_.push_back({.kind = WeightKind::Linear,
+                     .rows = rows,
+                     .columns = columns,
+                     .slices = std::move(slices)});
     if (bias) whole(rows);
   }
 
@@ -43,22 +68,34 @@ class Listing {
     } else {
       // A rank has no less than one head of keys.
       const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
-      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias);
+      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias,
+             {layer.q_width() / ranks_, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
+      if (shape_.qk_norm != QkNorm::None) {
+        const bool head = shape_.qk_norm == QkNorm::Head;
+        whole(head ? layer.head_dim : layer.q_width() / ranks_);
+        whole(head ? layer.head_dim : kv);
+      }
     }
     add_rotations();
-    for (int scale = 0; scale < kScales; ++scale) whole(1);
+    for (int scale = 0; scale < kScales; ++scale) in_fp32(1);
     if (layer.experts) {
       add_experts();
     } else {
-      linear((shape_.gated ? 2 : 1) * layer.ffn / ranks_, shape_.hidden, shape_.mlp_bias);
+      const std::int64_t ffn = layer.ffn / ranks_;
+      if (shape_.gated) {
+        linear(2 * ffn, shape_.hidden, shape_.mlp_bias, {ffn, ffn});
+      } else {
+        linear(ffn, shape_.hidden, shape_.mlp_bias);
+      }
       linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
     }
-    for (std::int64_t norm = 0; norm < shape_.norms; ++norm) whole(shape_.hidden);
+    for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
   }
 
   /// Queries through a rank or at once, keys and values through theirs, and beside what projects up
-  /// from that its halves once more, as attention absorbs them (W_UK_T, W_UV).
+  /// from that, where it is stored in few bits, its halves once more, as attention absorbs them
+  /// (W_UK_T, W_UV: otherwise views of it).
   void add_latent(const Layer& layer) {
     const Latent& latent = shape_.latent;
     const std::int64_t heads = layer.heads / ranks_;
@@ -72,35 +109,76 @@ class Listing {
     }
     linear(heads * (latent.nope + latent.value), latent.kv_rank, false);
     linear(shape_.hidden, heads * latent.value, false);
-    whole(heads * latent.nope, latent.kv_rank);
-    whole(heads * latent.value, latent.kv_rank);
+    if (quantized_) whole(heads * (latent.nope + latent.value), latent.kv_rank);
   }
 
   /// Made with the first layer that has them.
   void add_rotations() {
     for (; rotations_ < shape_.rotary_tables; ++rotations_) {
-      list_.push_back({WeightKind::Whole, shape_.rotary_rows, shape_.rotary_dim, 1, true});
+      list_.push_back({.rows = shape_.rotary_rows,
+                       .columns = shape_.rotary_dim,
+                       .rotations = true,
+                       .fp32 = shape_.rotary_in_fp32,
+                       .slices = {}});
     }
   }
 
   void add_experts() {
     const Experts& experts = shape_.experts;
-    whole(experts.count, shape_.hidden);
+    if (experts.router_in_fp32) {
+      in_fp32(experts.count, shape_.hidden);
+      in_fp32(experts.count);
+    } else {
+      whole(experts.count, shape_.hidden);
+      list_.back().slices = {experts.count};
+    }
     const std::int64_t width = experts.width / ranks_;
-    list_.push_back({WeightKind::Experts, 2 * width, shape_.hidden, experts.count});
-    list_.push_back({WeightKind::Experts, shape_.hidden, width, experts.count});
+    if (experts.biased) {
+      whole(experts.count);
+      in_fp32(2 * width, experts.count);
+      in_fp32(shape_.hidden, experts.count);
+    }
+    const bool in_one = experts.biased;  // is_3d_moe_weight
+    list_.push_back({.kind = WeightKind::Experts,
+                     .rows = 2 * width,
+                     .columns = shape_.hidden,
+                     .copies = experts.count,
+                     .slices = in_one ? std::vector{2 * width} : std::vector{width, width}});
+    list_.push_back({.kind = WeightKind::Experts,
+                     .rows = shape_.hidden,
+                     .columns = width,
+                     .copies = experts.count,
+                     .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
-    linear(2 * experts.shared / ranks_, shape_.hidden, false);
+    linear(2 * experts.shared / ranks_, shape_.hidden, false,
+           {experts.shared / ranks_, experts.shared / ranks_});
     linear(shape_.hidden, experts.shared / ranks_, false);
   }
 
   const Shape& shape_;
   std::int64_t ranks_;
+  bool quantized_;
   std::int64_t rotations_ = 0;
   std::vector<Weight> list_;
 };
 
 std::uint64_t whole_bytes(std::int64_t count) { return static_cast<std::uint64_t>(count); }
+
+/// Of weights in a byte each.
+std::int64_t scales_of(const Weight& weight, const Shape& shape) {
+  if (shape.scale_tile > 0) {
+    return ceil_div(weight.rows, shape.scale_tile) * ceil_div(weight.columns, shape.scale_tile);
+  }
+  return shape.row_scales ? weight.rows : 1;
+}
+
+std::uint64_t mxfp4_scales(const Weight& weight, int sm) {
+  constexpr std::int64_t kInputsOfScale = 32;
+  const std::int64_t inputs = padded_to(weight.columns, kInputsOfScales) / kInputsOfScale;
+  const std::int64_t outputs =
+      is_hopper(sm) ? padded_to(weight.rows, kOutputsOfScales) : weight.rows;
+  return whole_bytes(inputs * outputs * weight.copies);
+}
 
 }  // namespace
 
@@ -116,12 +194,12 @@ std::vector<Weight> weights_of(const Shape& shape, const Options& options) {
 std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, const Options& options,
                                   int sm) {
   const std::int64_t elements = weight.elements();
-  const std::int64_t own = own_bytes(options);
+  const std::int64_t own = weight.fp32 ? kFp32 : own_bytes(options);
   switch (storage_of(weight, shape, options)) {
     case Storage::Plain:
       break;
     case Storage::Fp8:
-      return {whole_bytes(elements), 4 * whole_bytes(weight.copies)};
+      return {whole_bytes(elements), whole_bytes(kFp32 * weight.copies * scales_of(weight, shape))};
     case Storage::Packed: {
       const std::int64_t groups = shape.group > 0 ? ceil_div(weight.columns, shape.group) : 1;
       const std::int64_t scales = groups * weight.rows * weight.copies;
@@ -135,7 +213,7 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
       return all;
     }
     case Storage::Mxfp4:
-      return {whole_bytes(elements / 2), whole_bytes(elements / 32)};
+      return {whole_bytes(elements / 2), mxfp4_scales(weight, sm)};
     case Storage::Nf4:
       return {whole_bytes(elements / 2), whole_bytes(elements / 64 * 4)};
   }

@@ -17,10 +17,13 @@ enum class WeightKind : std::uint8_t {
 
 struct Weight {
   WeightKind kind = WeightKind::Whole;
-  std::int64_t rows = 0;     ///< outputs
-  std::int64_t columns = 1;  ///< inputs
-  std::int64_t copies = 1;   ///< experts
-  bool rotations = false;    ///< computed in fp32, and then made the model's type
+  std::int64_t rows = 0;             ///< outputs
+  std::int64_t columns = 1;          ///< inputs
+  std::int64_t copies = 1;           ///< experts
+  bool rotations = false;            ///< computed in fp32, and then made the model's type
+  bool fp32 = false;                 ///< whatever the model's type is
+  bool of_layer = false;             ///< and not of what is before or behind all of them
+  std::vector<std::int64_t> slices;  ///< outputs of the products in it that adapters are of
 
   std::int64_t elements() const { return rows * columns * copies; }
 };

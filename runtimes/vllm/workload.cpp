@@ -105,6 +105,7 @@ Facts EngineWorkload::facts() const {
 std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
   Options alone = options_;
   alone.tensor_parallel = 1;
+  alone.pipeline = 1;
   std::int64_t elements = 0;
   for (const Weight& weight : weights_of(*shape_, alone)) elements += weight.elements();
   return elements - shape_->rotary_tables * shape_->rotary_rows * shape_->rotary_dim;
@@ -131,9 +132,41 @@ std::int64_t EngineWorkload::limit(const SearchAxis& axis, const ModelConfig&) c
   return axis == kConcurrencyAxis ? kMostConcurrent : shape_->positions;
 }
 
+/// Types that vLLM has no kernels for, or knows to be too narrow (_FLOAT16_NOT_SUPPORTED_MODELS).
+void EngineWorkload::refuse_type() const {
+  const std::string& of = shape_->architecture;
+  if (options_.type == DType::Fp16 && (of.starts_with("Gemma2") || of.starts_with("Gemma3"))) {
+    throw BadInput("precision: vLLM refuses " + of + " in float16; bf16 or fp32");
+  }
+  if (options_.type != DType::Fp32) return;
+  if (options_.adapters > 0) {
+    throw BadInput("precision: vLLM's kernels of adapters take 16 bits alone; bf16 or fp16");
+  }
+  if (shape_->layers.front().keeps == Keeps::Latent) {
+    throw BadInput("precision: vLLM's kernels of MLA take 16 bits alone; bf16 or fp16");
+  }
+}
+
 void EngineWorkload::validate(const ModelConfig&) const {
   quantization_of(*shape_, options_);
+  if (options_.adapters > 0 && shape_->adapted == Adapted::Nothing) {
+    throw BadInput("enable-lora: " + shape_->architecture +
+                   " does not support LoRA yet, by which vLLM refuses it; without it");
+  }
+  refuse_type();
   const std::int64_t ranks = options_.tensor_parallel;
+  for (const Weight& weight : weights_of(*shape_, options_)) {
+    const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;
+    if (!packed || shape_->group <= 0 || weight.columns % shape_->group == 0) continue;
+    throw BadInput("quantization_config: " + std::to_string(weight.columns) +
+                   " inputs of a product are not shared out evenly by groups of " +
+                   std::to_string(shape_->group) +
+                   ", which vLLM refuses; a model that is stored so");
+  }
+  if (options_.pipeline > static_cast<std::int64_t>(shape_->layers.size())) {
+    throw BadInput("pipeline-parallel: " + std::to_string(options_.pipeline) +
+                   " stages are more than its layers; no more than these");
+  }
   const std::int64_t heads = shape_->layers.front().heads;
   if (heads % ranks != 0) {
     throw BadInput("tensor-parallel: " + std::to_string(heads) +
@@ -171,6 +204,15 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   }
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
+  if (options_.offloaded > 0 && by_second_runner(*shape_, options_)) {
+    outcome.notes.push_back(
+        "vLLM's second model runner, which runs this model, puts no weights on the host: "
+        "--cpu-offload-gb changes nothing");
+  }
+  if (options_.pipeline > 1) {
+    outcome.notes.push_back("figures are of the fullest of " + std::to_string(options_.pipeline) +
+                            " stages");
+  }
   if (options_.tensor_parallel > 1) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
                             " GPUs");

@@ -53,6 +53,8 @@ class EngineWorkload final : public Workload {
   std::optional<double> reserved_error() const override;
 
  private:
+  void refuse_type() const;
+
   std::shared_ptr<const Shape> shape_;
   Options options_;
 };

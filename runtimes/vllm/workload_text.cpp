@@ -35,15 +35,19 @@ Json EngineWorkload::asked() const {
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},
           {"release", options_.release},
-          {"tensor_parallel", options_.tensor_parallel}};
+          {"tensor_parallel", options_.tensor_parallel},
+          {"pipeline_parallel", options_.pipeline},
+          {"drafted", options_.drafted},
+          {"cpu_offload_gb", options_.offloaded},
+          {"max_loras", options_.adapters},
+          {"max_lora_rank", options_.adapters > 0 ? Json(options_.adapters_rank) : Json(nullptr)}};
 }
 
 std::string EngineWorkload::text(const std::string& sizes) const {
   std::string text = "vLLM, " + types() + ", " + sizes;
   if (options_.eager) text += ", eager";
-  if (options_.tensor_parallel > 1) {
-    text += ", over " + std::to_string(options_.tensor_parallel) + " GPUs";
-  }
+  const std::int64_t gpus = options_.tensor_parallel * options_.pipeline;
+  if (gpus > 1) text += ", over " + std::to_string(gpus) + " GPUs";
   return text;
 }
 

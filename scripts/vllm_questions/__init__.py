@@ -1,0 +1,1 @@
+"""Random starts of vLLM: what `fit` answers, beside what it made of the stand-in."""

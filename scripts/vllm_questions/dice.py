@@ -1,0 +1,122 @@
+"""Draws starts of vLLM: a model cut to a few layers, a card, an engine's arguments."""
+
+import json
+from pathlib import Path
+
+_DATA = Path(__file__).resolve().parents[2] / "data"
+CARDS = ("rtx4090", "l40s", "a100-80gb", "h100-80gb", "h200")
+_LATER = ("l40s", "h100-80gb", "h200")  # of 45 GB or more, whose kernels multiply in fp8
+_SEEING = {"gemma3-4b", "gemma4-e2b", "ministral3-8b"}
+_LENGTHS = (1024, 2048, 4096, 8192, 16384, 32768, 131072)
+_AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
+_GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
+
+
+def models():
+    """Configs by the names of their folders."""
+    files = sorted(_DATA.glob("*models/*/config.json"))
+    return {
+        file.parent.name: json.loads(file.read_text())
+        for file in files
+        if file.parent.name not in _SEEING
+    }
+
+
+def question(card, dice):
+    """`{"name": …, "gpu": …, "config": …, "engine": …}`"""
+    every = models()
+    name = dice.choice(sorted(every))
+    config = _cut(every[name], dice.choice((2, 3, 4, 6, 8)))
+    engine = {"enforce_eager": dice.random() < 0.94, "dtype": "bfloat16"}
+    engine |= _sizes(config, dice)
+    engine |= _types(card, config, dice)
+    engine |= _features(config, dice)
+    return {"name": name, "gpu": card, "config": config, "engine": engine}
+
+
+def _cut(config, layers):
+    config = dict(config)
+    for key in ("num_hidden_layers", "n_layer"):
+        if key in config:
+            config[key] = min(layers, config[key])
+    if "layer_types" in config:
+        config["layer_types"] = config["layer_types"][:layers]
+    config.pop("max_window_layers", None)
+    return config
+
+
+def _sizes(config, dice):
+    most = config.get("max_position_embeddings", config.get("n_positions", 2048))
+    sizes = {"max_model_len": dice.choice([size for size in _LENGTHS if size <= most])}
+    share = dice.uniform(0.02, 0.3) if dice.random() < 0.4 else dice.uniform(0.3, 0.95)
+    if dice.random() < 0.1:
+        sizes["kv_cache_memory_bytes"] = dice.randint(1, 64) << 26
+    else:
+        sizes["gpu_memory_utilization"] = round(share, 3)
+    if dice.random() < 0.85:
+        sizes["max_num_seqs"] = dice.choice((16, 64, 100, 128, 256, 512))
+    if dice.random() < 0.85:
+        sizes["max_num_batched_tokens"] = dice.choice((2048, 3000, 4096, 8192, 16384))
+    if dice.random() < 0.1:
+        sizes["max_model_len"] = -1
+    if dice.random() < 0.15:
+        sizes["block_size"] = 32
+    return sizes
+
+
+def _types(card, config, dice):
+    """Of weights and cache."""
+    if "quantization_config" in config:
+        return {}
+    many = "num_experts_per_tok" in config
+    draw = dice.random()
+    if draw < 0.1:
+        return {"dtype": "float32"}
+    if draw < 0.15:
+        return {"dtype": "float16"}
+    if draw < 0.3 and not many:
+        config["quantization_config"] = dice.choice((_AWQ, _GPTQ))
+        return {"dtype": "float16"}
+    if draw < 0.4 and not many:
+        config["quantization_config"] = dice.choice((_compressed(8), _compressed(4)))
+        return {}
+    if draw < 0.5 and card in _LATER:
+        return {"quantization": "fp8"}
+    return {"kv_cache_dtype": "fp8"} if draw < 0.65 and card != "a100-80gb" else {}
+
+
+def _compressed(bits):
+    """llm-compressor's: FP8 with scales of rows, its activations' as they come; W4A16."""
+    kind = "float" if bits == 8 else "int"
+    weights = {"num_bits": bits, "type": kind, "symmetric": True, "dynamic": False}
+    weights |= {"strategy": "channel"} if bits == 8 else {"strategy": "group", "group_size": 128}
+    inputs = {"num_bits": 8, "type": "float", "symmetric": True, "dynamic": True}
+    inputs |= {"strategy": "token"}
+    group = {
+        "targets": ["Linear"],
+        "weights": weights,
+        "input_activations": inputs if bits == 8 else None,
+    }
+    return {
+        "quant_method": "compressed-tensors",
+        "format": "float-quantized" if bits == 8 else "pack-quantized",
+        "quantization_status": "compressed",
+        "config_groups": {"group_0": group},
+        "ignore": ["lm_head"],
+    }
+
+
+def _features(config, dice):
+    draw = dice.random()
+    if draw < 0.12:
+        return {
+            "enable_lora": True,
+            "max_loras": dice.choice((1, 2, 4)),
+            "max_lora_rank": dice.choice((8, 16, 32, 64)),
+        }
+    if draw < 0.18:
+        return {"cpu_offload_gb": dice.choice((1, 2, 4))}
+    if draw < 0.24:
+        drafts = {"method": "ngram", "num_speculative_tokens": dice.randint(2, 5)}
+        return {"speculative_config": drafts | {"prompt_lookup_max": 4}}
+    return {}

@@ -107,8 +107,21 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
                 "pool\n"
             ],
         ),
-        ("eager", 1, "31 worse", ["cuda_module_loading: LAZY, now EAGER", "+340.00 MiB                 31 rows  cuBLASLt"]),
-        ("tf32", 0, "27 same, 4 better", ["tf32: off, now on", "-2.00 MiB                    4 rows  modules"]),
+        (
+            "eager",
+            1,
+            "31 worse",
+            [
+                "cuda_module_loading: LAZY, now EAGER",
+                "+340.00 MiB                 31 rows  cuBLASLt",
+            ],
+        ),
+        (
+            "tf32",
+            0,
+            "27 same, 4 better",
+            ["tf32: off, now on", "-2.00 MiB                    4 rows  modules"],
+        ),
         (
             "cudnn914",
             1,

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/compare/change_text.h"
-#include "bench/compare/columns.h"
+#include "bench/report/columns.h"
 #include "model/printable.h"
 
 namespace vramfit::bench::compare {

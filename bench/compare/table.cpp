@@ -6,10 +6,10 @@
 
 #include "bench/compare/causes.h"
 #include "bench/compare/change_text.h"
-#include "bench/compare/columns.h"
 #include "bench/compare/details.h"
 #include "bench/compare/device_parts.h"
 #include "bench/compare/report.h"
+#include "bench/report/columns.h"
 #include "model/printable.h"
 #include "model/quantity.h"
 

@@ -1,8 +1,8 @@
-#include "bench/compare/columns.h"
+#include "bench/report/columns.h"
 
 #include <algorithm>
 
-namespace vramfit::bench::compare {
+namespace vramfit::bench {
 namespace {
 
 /// Letters rather than bytes.
@@ -23,7 +23,7 @@ std::size_t end_of_line(const std::string& line, std::size_t indent) {
 
 }  // namespace
 
-std::string wrapped(const std::string& line) {
+std::string wrapped(const std::string& line, std::optional<std::size_t> later) {
   std::string text;
   std::string rest = line;
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
@@ -33,9 +33,9 @@ std::string wrapped(const std::string& line) {
     text += rest.substr(0, end) + "\n";
     const std::size_t next = rest.find_first_not_of(' ', end);
     if (next == std::string::npos) return text;
-    indent = first + 2;
+    indent = later.value_or(first + 2);
     rest = std::string(indent, ' ') + rest.substr(next);
   }
 }
 
-}  // namespace vramfit::bench::compare
+}  // namespace vramfit::bench

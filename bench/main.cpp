@@ -48,7 +48,7 @@ void initialize(char* program, const GoogleFlags& flags) {
   ::benchmark::Initialize(&argc, argv.data());
   if (argc > 1) {
     throw BadInput("'" + std::string(argv[1]) +
-                   "' is no flag, or lacks its =VALUE; --help lists them");
+                   "' is no flag, or lacks its =VALUE; --help all lists them");
   }
 }
 

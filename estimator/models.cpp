@@ -170,7 +170,7 @@ std::optional<std::string> shipped_model(const std::string& called) {
   return of_one_size(key);
 }
 
-ModelConfig model_named(const std::string& name) {
+ModelConfig model_named(const std::string& name, const char* otherwise) {
   const std::vector<std::string> names = model_names();
   if (is_listed(names, name) || is_listed(more_model_names(), name) ||
       find_shape(name) != nullptr) {
@@ -186,10 +186,7 @@ ModelConfig model_named(const std::string& name) {
   }
   std::string known = did_you_mean(name, all_names());
   if (known.empty()) known = "; one of those that vramfit --list shows.";
-  throw BadInput(
-      "model: unknown '" + name + "'" + known +
-      " Any other by its Hugging Face id, folder or config.json; --params 7B for a llama of "
-      "its size");
+  throw BadInput("model: unknown '" + name + "'" + known + " " + otherwise);
 }
 
 }  // namespace vramfit

@@ -24,7 +24,11 @@ std::optional<std::string> shipped_model(const std::string& called);
 /// Its config.json; throws BadInput where `name` is none of them.
 std::string shipped_config(const std::string& name);
 
+/// How else a model is given, behind the refusal of an unknown name.
+inline constexpr const char* kOtherModels =
+    "Any other by its Hugging Face id, folder or config.json; --params 7B for a llama of its size";
+
 /// Throws BadInput where `name` is none of them.
-ModelConfig model_named(const std::string& name);
+ModelConfig model_named(const std::string& name, const char* otherwise = kOtherModels);
 
 }  // namespace vramfit

@@ -47,11 +47,11 @@ def test_ledgers_of_measured_rows_say_what_moved(tmp_path):
     new.write_text(json.dumps(document))
     said = compare(old, new)
     assert said.returncode == 1
-    assert f"the ledgers part at event {planted}" in said.stdout
+    assert f" part at event {planted}" in said.stdout
     assert "backward of step 1" in said.stdout
-    assert "+4,096 B" in said.stdout
+    assert "+4.00 KiB" in said.stdout
     elsewhere = compare(old, new, "--ledgers", tmp_path, tmp_path)
-    assert "ledgers part" not in elsewhere.stdout
+    assert " part at event" not in elsewhere.stdout
     assert compare(old, new, "--ledgers", tmp_path / "no", tmp_path).returncode == 2
     same = compare(
         old, old, "--ledgers", tmp_path / "old/run.ledgers", tmp_path / "new/run.ledgers"
@@ -94,8 +94,8 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
             "16 same, 15 worse",
             [
                 "NEW backward of step 1 allocates planted (workspace, 1048576 B",
-                "workspace, backward of step 2: planted, +1 allocations, +1,048,576 B (+1.00 MiB)",
-                "device used: reserved +2,097,152 B (+2.00 MiB); first at the end of backward of",
+                "! +1.00 MiB                   15 rows  planted (workspace) in backward\n",
+                "4 rows  reserved beyond tensors: gaps and rounding\n",
             ],
         ),
         (
@@ -103,17 +103,30 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
             1,
             "31 worse",
             [
-                "device used: modules and whatever allocates behind the pool +4,194,304 B "
-                "(+4.00 MiB); first at the end of loaded of step 1"
+                "! +4.00 MiB                   31 rows  modules and whatever allocates behind the "
+                "pool\n"
             ],
         ),
-        ("eager", 1, "31 worse", ["cuda_module_loading: LAZY, now EAGER", "cuBLASLt +356,515,840"]),
-        ("tf32", 0, "27 same, 4 better", ["tf32: off, now on", "behind the pool -2,097,152 B"]),
+        (
+            "eager",
+            1,
+            "31 worse",
+            [
+                "cuda_module_loading: LAZY, now EAGER",
+                "+340.00 MiB                 31 rows  cuBLASLt",
+            ],
+        ),
+        (
+            "tf32",
+            0,
+            "27 same, 4 better",
+            ["tf32: off, now on", "-2.00 MiB                    4 rows  modules"],
+        ),
         (
             "cudnn914",
             1,
             "30 same, 1 worse",
-            ["cudnn: 9.19.0, now 9.14.0", "seq:333: failed: cuDNN 9.14.0: attention backward"],
+            ["cudnn: 9.19.0, now 9.14.0", "1 row  failed: cuDNN 9.14.0: attention backward"],
         ),
     ],
 )
@@ -123,3 +136,25 @@ def test_real_differences_are_found_named_and_attributed(run, status, counts, sa
     assert f": {counts}; bytes are compared exactly" in outcome.stdout
     for part in said:
         assert part in outcome.stdout
+    for line in outcome.stdout.splitlines() + whole(run).splitlines():
+        assert len(line) <= 100, line
+
+
+def whole(run):
+    return compare(PROOFS / "base.json", PROOFS / f"{run}.json", "--all").stdout
+
+
+def test_what_a_level_is_made_of_is_told_with_all():
+    told = whole("backward")
+    assert "workspace, backward of step 2: planted, +1 allocations, +1,048,576 B" in told
+    assert "device used: reserved +2,097,152 B (+2.00 MiB); first at the end of backward of" in told
+    assert "step 3" not in told, "a step that OLD did not walk is no difference of its tensors"
+    assert "+1 steps until memory is steady" in told
+
+
+def test_a_ledger_may_differ_by_what_is_asked():
+    base, backward = PROOFS / "base.json", PROOFS / "backward.json"
+    assert compare(base, backward, "--tolerance", "1MB").returncode == 1
+    small = compare(base, backward, "--tolerance", "1MiB").stdout
+    assert "22 same, 9 worse" in small
+    assert compare(base, backward, "--tolerance", "250MiB").returncode == 0

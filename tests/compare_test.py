@@ -45,7 +45,7 @@ def test_what_is_allowed_is_no_failure(old, tmp_path):
     rows = {"Training/x": {"mem_allocated": 1000}}
     both = report(tmp_path / "both.json", rows | {"Training/y": {"mem_allocated": 1}})
     assert compare(both, old).returncode == 1
-    assert "gone                Training/y" in compare(both, old).stdout
+    assert "gone: Training/y" in compare(both, old).stdout
     assert compare(both, old, "--allow", "gone").returncode == 0
     assert compare(old, both).returncode == 0, "a new row is no failure"
     none = report(tmp_path / "none.json", {})
@@ -61,7 +61,7 @@ def test_a_row_without_a_counter_in_both_is_not_the_same(old, tmp_path):
     after = report(tmp_path / "after.json", rows)
     outcome = compare(before, after)
     assert outcome.returncode == 1
-    assert "not comparable      Training/y: no counter is in both" in outcome.stdout
+    assert "not comparable: Training/y: no counter is in both" in outcome.stdout
     assert compare(before, after, "--allow", "not-comparable").returncode == 0
     assert compare(before, before).returncode == 0
 
@@ -76,6 +76,50 @@ def test_another_card_only_when_asked(old, tmp_path):
     outcome = compare(old, driver)
     assert outcome.returncode == 0
     assert "driver: 580.1, now 590.2" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "status"), [("1", 0), ("0.1%", 0), ("0", 1), ("0.09%", 1), ("1KiB", 0)]
+)
+def test_bytes_may_differ_by_what_is_asked(old, tmp_path, tolerance, status):
+    new = report(tmp_path / "new.json", {"Training/x": {"mem_allocated": 1001, "params": 7}})
+    outcome = compare(old, new, "--tolerance", tolerance)
+    assert outcome.returncode == status, outcome.stdout
+    exact = tolerance == "0"
+    assert ("compared exactly" in outcome.stdout) == exact
+    for bad in ("some", "101%", "-1"):
+        assert compare(old, new, f"--tolerance={bad}").returncode == 2
+
+
+def test_one_cause_is_one_line_however_many_rows_it_moved(tmp_path):
+    """And what is less than an allocator's smallest block is folded."""
+
+    def run(name, planted, noise):
+        rows = {
+            f"Training/{row}": {
+                "mem_allocated": 1e9 + planted + noise,
+                "mem_workspace": 1e6 + planted,
+                "mem_inputs": 64 + noise,
+                "mem_reserved": 2e9 + planted,
+                "mem_device_used": 3e9 + planted + 7,
+                "mem_context": 1e9 + 7,
+                "mem_step1_backward_peak": 1e9 + planted,
+                "mem_step2_backward_peak": 1e9 + planted,
+            }
+            for row in range(8)
+        }
+        return report(tmp_path / name, rows)
+
+    outcome = compare(run("old.json", 0, 0), run("new.json", 50 << 20, 4))
+    assert outcome.returncode == 1
+    lines = outcome.stdout.splitlines()
+    assert lines[5:8] == [
+        "what moved, the largest first",
+        "! +50.00 MiB                   8 rows  workspace at the peak",
+        "! less than 512 B each           1 of  inputs at the peak",
+    ]
+    assert "! Training/0, 7 more" in outcome.stdout
+    assert sum("+50.00 MiB" in line for line in lines) == 2
 
 
 def test_times_are_shown_and_count_when_asked(tmp_path):
@@ -140,6 +184,8 @@ def test_formats(old, tmp_path):
     schema = json.loads((ROOT / "docs/schemas/compare.schema.json").read_text())
     jsonschema.validate(whole, schema)
     assert whole["rows"][0]["counters"]["mem_allocated"]["difference"] == 1
+    cause = {"what": "tensors at the peak", "kind": "ledger", "worse": True, "least": 1, "most": 1}
+    assert whole["causes"] == [cause | {"rows": ["Training/x"]}]
     bmf = json.loads(compare(old, new, "--format", "bmf").stdout)
     assert bmf == {"Training/x": {"mem-allocated": {"value": 1001}}}
     smaller = json.loads(compare(old, new, "--format", "smaller-is-better").stdout)

@@ -11,6 +11,19 @@ from markdown_it import MarkdownIt
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parent
 _PICTURES = ("plots/pictures", "web/pictures")  # where the docs look for them
+_FIRST = (
+    "install",
+    "tutorial",
+    "fit",
+    "run",
+    "advice",
+    "lora",
+    "serving",
+    "ci",
+    "watch",
+    "web",
+    "python",
+)
 _LINKS = '<a href="docs/index.html">Docs</a> · <a href="report/index.html">Report</a> · '
 
 
@@ -28,8 +41,13 @@ def _title(text: str) -> str:
     return next(line.lstrip("# ") for line in text.splitlines() if line.startswith("# "))
 
 
-def _page(title: str, body: str) -> str:
-    parts = {"title": html.escape(title), "body": body}
+def _says(text: str) -> str:
+    """The line below a page's title: what it is of."""
+    return next(line for line in text.splitlines()[1:] if line)
+
+
+def _page(title: str, says: str, body: str) -> str:
+    parts = {"title": html.escape(title), "says": html.escape(says), "body": body}
     template = (_HERE / "docs.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
@@ -41,18 +59,23 @@ def docs(site: Path) -> None:
     for folder in _PICTURES:
         shutil.copytree(_ROOT / folder, site / folder, dirs_exist_ok=True)
     markdown = MarkdownIt("commonmark").enable("table")
-    titles = {}
+    pages = {}
     for path in sorted((_ROOT / "docs").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        titles[path.stem] = _title(text)
+        pages[path.stem] = (_title(text), _says(text))
         body = re.sub(r'href="([^"]*)"', _within, markdown.render(text))
         # What may have to be moved sideways can be reached by keyboard.
         body = body.replace("<pre>", '<pre tabindex="0">').replace("</table>", "</table></div>")
         body = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", body)  # names no column
         body = body.replace("<table>", '<div class="scroll" tabindex="0"><table>')
-        (out / f"{path.stem}.html").write_text(_page(titles[path.stem], body), encoding="utf-8")
-    items = "".join(f'<li><a href="{stem}.html">{title}</a>' for stem, title in titles.items())
-    page = _page("Docs", f"<h1>Docs</h1><ul>{items}</ul>")
+        (out / f"{path.stem}.html").write_text(_page(*pages[path.stem], body), encoding="utf-8")
+    first = [stem for stem in _FIRST if stem in pages]
+    items = [
+        f'<li><a href="{stem}.html">{html.escape(title)}</a><br>{html.escape(says)}'
+        for stem in (*first, *sorted(pages.keys() - {*first}))
+        for title, says in (pages[stem],)
+    ]
+    page = _page("Docs", "What to read about what.", f"<h1>Docs</h1><ul>{''.join(items)}</ul>")
     (out / "index.html").write_text(page, encoding="utf-8")
 
 

@@ -32,7 +32,9 @@ const ModelConfig* Models::given() const { return config_ ? &models_.at(given_) 
 
 const ModelConfig& Models::operator[](const std::string& name) {
   const auto it = models_.find(name);
-  return it != models_.end() ? it->second : models_.emplace(name, model_named(name)).first->second;
+  if (it != models_.end()) return it->second;
+  return models_.emplace(name, model_named(name, "Any other by --config, its config.json"))
+      .first->second;
 }
 
 std::string Models::text(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "bench/command/help.h"
 #include "bench/command/paths.h"
 #include "bench/rows/list.h"
 #include "estimator/files/atomic_file.h"
@@ -32,8 +33,13 @@ std::vector<std::string> parse_list(Axis axis, const std::string& text) {
   return values;
 }
 
-void print_help(const CLI::App& app) {
-  std::cout << app.help() << "\nAll of Google Benchmark's flags work as well:\n" << std::flush;
+void print_help(const CLI::App& app, const std::string& topic) {
+  if (topic.empty()) {
+    std::cout << short_help();
+    return;
+  }
+  if (topic != "all") throw BadInput("help: is '" + topic + "'; all, or nothing");
+  std::cout << whole_help(app) << "\nAll of Google Benchmark's flags work as well:\n" << std::flush;
   benchmark::PrintDefaultHelp();
 }
 
@@ -98,7 +104,7 @@ std::vector<std::string> parse_sizes(const std::string& text) {
 BenchOptions parse_options(int argc, char** argv) {
   BenchOptions options;
   std::array<std::string, kAxes> lists;
-  bool help = false;
+  std::optional<std::string> help;
 
   CLI::App app(
       "Holds what a transformer's memory is predicted to be against what it is measured to be.\n"
@@ -106,7 +112,7 @@ BenchOptions parse_options(int argc, char** argv) {
       "them, which replace that axis in every family of the sweep that has it.",
       "bench");
   app.set_help_flag();
-  app.add_flag("-h,--help", help, "this text");
+  app.add_option("-h,--help", help, "a screen; --help all: this text")->expected(0, 1);
   app.set_version_flag("--version", kVersionLine, "version and commit");
   app.allow_extras();
   app.add_option("--sweep", options.sweep, "a sweep to run, in the form of data/sweep.json");
@@ -134,7 +140,7 @@ BenchOptions parse_options(int argc, char** argv) {
     throw BadInput(error.what());
   }
   if (help) {
-    print_help(app);
+    print_help(app, *help);
     options.answered = true;
     return options;
   }

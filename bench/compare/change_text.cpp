@@ -2,43 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "bench/compare/device_parts.h"
 #include "model/memory/category.h"
 #include "model/quantity.h"
 
 namespace vramfit::bench::compare {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kKiB = 1024;
+constexpr double kMiB = 1024 * kKiB;
+constexpr double kGiB = 1024 * kMiB;
 
-struct Part {
-  const char* counter;
-  const char* called;
-};
-constexpr Part kParts[] = {
-    {"mem_reserved", "reserved"},
-    {"mem_context", "context"},
-    {"mem_cublaslt", "cuBLASLt"},
-    {"mem_cudnn", "cuDNN"},
-    {"mem_modules", "modules and whatever allocates behind the pool"},
-};
 constexpr int kSteps = 2;
-
-const Change* find(const RowChange& row, const std::string& counter) {
-  const auto change = std::find_if(row.changes.begin(), row.changes.end(),
-                                   [&](const Change& c) { return c.counter == counter; });
-  const bool both = change != row.changes.end() && change->before && change->after;
-  return both ? &*change : nullptr;
-}
 
 /// "first at the end of forward of step 1".
 std::string first_stage(const RowChange& row) {
   for (int step = 1; step <= kSteps; ++step) {
     for (const char* stage : kLedgerStageNames) {
-      const Change* change = find(row, fmt::format("mem_step{}_{}_device_used", step, stage));
+      const Change* change = find_both(row, fmt::format("mem_step{}_{}_device_used", step, stage));
       if (change != nullptr && change->differs) {
         return fmt::format("; first at the end of {} of step {}", stage, step);
       }
@@ -49,11 +33,17 @@ std::string first_stage(const RowChange& row) {
 
 }  // namespace
 
+std::string short_change(std::int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (std::abs(size) < kKiB) return fmt::format("{:+} B", bytes);
+  if (std::abs(size) < kMiB) return fmt::format("{:+.2f} KiB", size / kKiB);
+  if (std::abs(size) < kGiB) return fmt::format("{:+.2f} MiB", size / kMiB);
+  return fmt::format("{:+.2f} GiB", size / kGiB);
+}
+
 std::string bytes_change(std::int64_t bytes) {
   const std::string exact = (bytes > 0 ? "+" : "") + grouped(bytes) + " B";
-  return std::abs(bytes) < 1024
-             ? exact
-             : fmt::format("{} ({:+.2f} MiB)", exact, static_cast<double>(bytes) / kMiB);
+  return std::abs(bytes) < 1024 ? exact : exact + " (" + short_change(bytes) + ")";
 }
 
 std::string value_text(const Change& change, const std::optional<double>& value) {
@@ -73,15 +63,16 @@ std::string change_text(const Change& change) {
 }
 
 std::string device_used_text(const RowChange& row) {
-  const Change* used = find(row, "mem_device_used");
+  const Change* used = find_both(row, "mem_device_used");
   if (used == nullptr || !used->differs) return "";
   std::string parts;
-  for (const Part& part : kParts) {
-    const Change* change = find(row, part.counter);
-    if (change == nullptr || *change->before == *change->after) continue;
-    const auto bytes = std::llround(*change->after - *change->before);
-    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", part.called, bytes_change(bytes));
-  }
+  const auto add = [&](const char* counter, const char* called) {
+    const auto bytes = std::llround(difference(row, counter).value_or(0));
+    if (bytes == 0) return;
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", called, bytes_change(bytes));
+  };
+  add("mem_reserved", "reserved");
+  for (const DevicePart& part : kDeviceParts) add(part.counter, part.called);
   // Runs from before there were parts have the sum alone.
   if (parts.empty()) parts = "beside reserved";
   return "device used: " + parts + first_stage(row);

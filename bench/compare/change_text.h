@@ -8,6 +8,9 @@
 
 namespace vramfit::bench::compare {
 
+/// "+1.00 MiB", "-12 B".
+std::string short_change(std::int64_t bytes);
+
 /// "+1,048,576 B (+1.00 MiB)".
 std::string bytes_change(std::int64_t bytes);
 

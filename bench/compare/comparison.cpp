@@ -29,10 +29,13 @@ std::size_t rank(const std::string& counter) {
 constexpr double kRoundingPart = 0.02;
 
 /// What a value may differ from `before` by.
-double tolerance(Kind kind, double before, const Tolerances& tolerances) {
-  if (kind == Kind::Reserved) return static_cast<double>(tolerances.reserved);
-  if (kind == Kind::DeviceUsed) return static_cast<double>(tolerances.device_used);
-  return kind == Kind::Rounding ? kRoundingPart * std::abs(before) : 0;
+double tolerance(Kind kind, double before, const Rules& rules) {
+  if (kind == Kind::Rounding) return kRoundingPart * std::abs(before);
+  if (!is_bytes(kind)) return 0;
+  double learned = 0;
+  if (kind == Kind::Reserved) learned = static_cast<double>(rules.tolerances.reserved);
+  if (kind == Kind::DeviceUsed) learned = static_cast<double>(rules.tolerances.device_used);
+  return std::max({learned, rules.allowance.bytes, rules.allowance.part * std::abs(before)});
 }
 
 /// Times differ from run to run: one is worse where its median is by more than is allowed, and its
@@ -70,7 +73,7 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
     return change;
   }
   const double difference = *change.after - *change.before;
-  change.differs = std::abs(difference) > tolerance(meaning.kind, *change.before, rules.tolerances);
+  change.differs = std::abs(difference) > tolerance(meaning.kind, *change.before, rules);
   change.worse =
       change.differs && change.counts && (difference > 0) == (meaning.better == Better::Less);
   return change;

@@ -43,10 +43,17 @@ struct RowChange {
 /// Of a row's repetitions: of a time the median, otherwise the worst.
 std::optional<double> value_of(const ReportRow& row, const std::string& counter);
 
+/// By what any level of bytes may differ, as somebody asked: the larger of the two counts.
+struct Allowance {
+  double bytes = 0;
+  double part = 0;  ///< of OLD's value
+};
+
 struct Rules {
   Tolerances tolerances;
   bool across_cards = false;
   std::optional<double> slower;  ///< of a time's median, the part by which NEW may be worse
+  Allowance allowance = {};
 };
 
 struct Comparison {

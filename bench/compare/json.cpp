@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "bench/compare/causes.h"
 #include "bench/compare/change_text.h"
 #include "bench/compare/report.h"
 
@@ -57,7 +58,8 @@ OrderedJson moved_json(const Moved& moved) {
   return {{"event", moved.event},
           {"old", moved.before},
           {"new", moved.after},
-          {"tensors", std::move(tensors)}};
+          {"tensors", std::move(tensors)},
+          {"more_steps", moved.more_steps}};
 }
 
 OrderedJson row_json(const Report& report, const RowChange& row) {
@@ -70,6 +72,15 @@ OrderedJson row_json(const Report& report, const RowChange& row) {
   const auto moved = report.moved.find(row.row);
   if (moved != report.moved.end()) json["moved"] = moved_json(moved->second);
   return json;
+}
+
+OrderedJson cause_json(const Cause& cause) {
+  return {{"what", cause.what},
+          {"kind", name(cause.kind)},
+          {"worse", cause.worse},
+          {"least", cause.sized ? OrderedJson(cause.least) : OrderedJson(nullptr)},
+          {"most", cause.sized ? OrderedJson(cause.most) : OrderedJson(nullptr)},
+          {"rows", cause.rows}};
 }
 
 std::string text_of(const OrderedJson& json) {
@@ -86,11 +97,17 @@ std::string json_text(const Report& report) {
                       {"tolerances",
                        {{"reserved_bytes", report.rules.tolerances.reserved},
                         {"device_used_bytes", report.rules.tolerances.device_used},
-                        {"source", report.rules.tolerances.source}}}};
+                        {"source", report.rules.tolerances.source},
+                        {"allowed_bytes", report.rules.allowance.bytes},
+                        {"allowed_part", report.rules.allowance.part}}}};
   json["facts"] = OrderedJson::object();
   for (const FactChange& fact : report.facts) json["facts"][fact.fact] = {fact.before, fact.after};
   json["shares"] = OrderedJson::object();
   for (const Share& share : report.shares) json["shares"][share.part] = {share.before, share.after};
+  json["causes"] = OrderedJson::array();
+  for (const Cause& cause : causes(report.comparison, report.moved)) {
+    json["causes"].push_back(cause_json(cause));
+  }
   json["rows"] = OrderedJson::array();
   for (const RowChange& row : report.comparison.rows) json["rows"].push_back(row_json(report, row));
   return text_of(json);

@@ -36,12 +36,13 @@ Report report_on(const CompareOptions& options) {
   report.after = run_at(options.after, "NEW");
   report.before = options.against.empty() ? run_at(options.before, "OLD")
                                           : baseline(options.against, report.after);
-  report.rules = {read_tolerances(), options.across_cards, options.slower};
+  report.rules = {read_tolerances(), options.across_cards, options.slower, options.tolerance};
   report.comparison = compare_runs(report.before, report.after, report.rules);
   report.facts = fact_changes(report.before, report.after);
   report.shares = shares(report.before, report.after);
-  report.moved = note_moved(report.comparison, ledgers(options.old_ledgers, report.before),
-                            ledgers(options.new_ledgers, report.after));
+  report.moved =
+      note_moved(report.comparison, report.rules, ledgers(options.old_ledgers, report.before),
+                 ledgers(options.new_ledgers, report.after));
   report.passes = passes(report.comparison, options.allowed);
   return report;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/compare/causes.h"
 #include "bench/compare/change_text.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
@@ -38,6 +39,22 @@ std::string rows_text(const Report& report) {
     }
   }
   return text;
+}
+
+/// What moved, one line a cause.
+std::string causes_lines(const Report& report) {
+  std::string text;
+  std::size_t small = 0;
+  for (const Cause& cause : causes(report.comparison, report.moved)) {
+    if (is_small(cause)) {
+      ++small;
+      continue;
+    }
+    text += fmt::format("| {}{} | {} | {} |\n", cause.worse ? "⚠ " : "", size_text(cause),
+                        cause.rows.size(), cell(cause.what));
+  }
+  if (small > 0) text += fmt::format("| less than 512 B each | | {} others |\n", small);
+  return text.empty() ? text : "\n| by | rows | what moved |\n|---:|---:|---|\n" + text;
 }
 
 std::string device_used_lines(const Report& report) {
@@ -95,10 +112,14 @@ std::string markdown_text(const Report& report) {
   text +=
       fmt::format("{} of {} rows are the same{}.\n", same, report.comparison.rows.size(),
                   compares_anything(report.comparison) ? "" : "; nothing that counts is in both");
+  text += causes_lines(report);
   if (!rows.empty()) {
-    text += "\n| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" + rows;
+    text +=
+        "\n<details><summary>Row by row</summary>\n\n"
+        "| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" +
+        rows + device_used_lines(report) + "\n</details>\n";
   }
-  return text + device_used_lines(report) + times_text(report) + moved_text(report);
+  return text + times_text(report) + moved_text(report);
 }
 
 }  // namespace vramfit::bench::compare

@@ -1,6 +1,7 @@
 #include "bench/compare/moved.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -29,9 +30,16 @@ std::string text_of(const KeptEvent& e) {
 using Key = std::tuple<int, Stage, Category, std::string>;
 using Sums = std::map<Key, MovedTensors>;
 
-void add(Sums& sums, const KeptLedger& ledger, int sign) {
+int steps_of(const KeptLedger& ledger) {
+  int steps = 0;
+  for (const KeptEvent& e : ledger.events) steps = std::max(steps, e.step);
+  return steps;
+}
+
+/// Of steps up to `last`: one that only one of two runs walked is no difference of its tensors.
+void add(Sums& sums, const KeptLedger& ledger, int last, int sign) {
   for (const KeptEvent& e : ledger.events) {
-    if (e.kind != Event::Kind::Allocate) continue;
+    if (e.kind != Event::Kind::Allocate || e.step > last) continue;
     const std::string tensor = layer_name(e.name).of_all_layers();
     MovedTensors& sum = sums.try_emplace({e.step, e.stage, e.category, tensor},
                                          MovedTensors{e.step, e.stage, e.category, tensor})
@@ -46,6 +54,19 @@ namespace fs = std::filesystem;
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
+}
+
+/// Whether each kind of tensors moved by no more than any level may.
+bool is_allowed(const Moved& moved, const RowChange& row, const Allowance& allowance) {
+  if (allowance.bytes == 0 && allowance.part == 0) return false;
+  double level = 0;
+  for (const Change& change : row.changes) {
+    if (change.kind == Kind::Ledger) level = std::max(level, change.before.value_or(0));
+  }
+  const double most = std::max(allowance.bytes, allowance.part * level);
+  return std::all_of(moved.tensors.begin(), moved.tensors.end(), [&](const MovedTensors& kind) {
+    return std::abs(static_cast<double>(kind.bytes)) <= most;
+  });
 }
 
 /// Equal ledgers are equal files.
@@ -73,8 +94,11 @@ std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after) {
   result.before = old_ended ? "" : text_of(*old_event);
   result.after = new_ended ? "" : text_of(*new_event);
   Sums sums;
-  add(sums, before, -1);
-  add(sums, after, 1);
+  const int old_steps = steps_of(before);
+  const int new_steps = steps_of(after);
+  result.more_steps = new_steps - old_steps;
+  add(sums, before, std::min(old_steps, new_steps), -1);
+  add(sums, after, std::min(old_steps, new_steps), 1);
   for (auto& [key, sum] : sums) {
     if (sum.count != 0 || sum.bytes != 0) result.tensors.push_back(std::move(sum));
   }
@@ -85,8 +109,8 @@ std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after) {
   return result;
 }
 
-std::map<std::string, Moved> note_moved(Comparison& comparison, const fs::path& before,
-                                        const fs::path& after) {
+std::map<std::string, Moved> note_moved(Comparison& comparison, const Rules& rules,
+                                        const fs::path& before, const fs::path& after) {
   std::map<std::string, Moved> all;
   for (RowChange& row : comparison.rows) {
     const fs::path old_file = ledger_path(before, row.row);
@@ -94,7 +118,7 @@ std::map<std::string, Moved> note_moved(Comparison& comparison, const fs::path& 
     if (row.changes.empty() || !is_there(old_file) || !is_there(new_file)) continue;
     auto difference = moved_between(old_file, new_file);
     if (!difference) continue;
-    if (row.status == Status::Same) {
+    if (row.status == Status::Same && !is_allowed(*difference, row, rules.allowance)) {
       row.status = difference->bytes() < 0 ? Status::Better : Status::Worse;
       row.why = "its ledger differs";
     }

@@ -27,7 +27,9 @@ struct Moved {
   std::size_t event = 0;  ///< the first at which they part
   std::string before;     ///< it, in OLD; "" where OLD has ended
   std::string after;
-  std::vector<MovedTensors> tensors;  ///< the most bytes first; none where only places differ
+  /// Of the steps that both walked, the most bytes first; none where only places differ.
+  std::vector<MovedTensors> tensors;
+  int more_steps = 0;  ///< NEW less OLD: of the steps until memory is steady
 
   std::int64_t bytes() const;  ///< of all tensors
 };
@@ -36,9 +38,10 @@ struct Moved {
 std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after);
 
 /// What moved, by row, where the folders `before` and `after` both have the row's ledger. A ledger
-/// that differs counts, as any difference of it does: a row whose counters are the same is not the
-/// same any more. Throws BadInput where a ledger is damaged.
-std::map<std::string, Moved> note_moved(Comparison& comparison, const std::filesystem::path& before,
+/// that differs by more than is allowed counts, as any difference of it does: a row whose counters
+/// are the same is not the same any more. Throws BadInput where a ledger is damaged.
+std::map<std::string, Moved> note_moved(Comparison& comparison, const Rules& rules,
+                                        const std::filesystem::path& before,
                                         const std::filesystem::path& after);
 
 }  // namespace vramfit::bench::compare

@@ -47,6 +47,14 @@ Allowed allowed_by(const std::vector<std::string>& list) {
   return allowed;
 }
 
+/// "100MB" or "1%".
+Allowance allowance_by(const std::string& text) {
+  if (text.ends_with('%')) {
+    return {0, parse_number("tolerance", text.substr(0, text.size() - 1), 0, 100) / 100};
+  }
+  return {static_cast<double>(parse_bytes("tolerance", text)), 0};
+}
+
 void require_format(const std::string& format) {
   if (std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end()) return;
   throw BadInput("format: unknown '" + format +
@@ -81,6 +89,7 @@ std::optional<CompareOptions> parse_options(int argc, const char* const* argv) {
   std::vector<std::string> allow;
   std::vector<std::string> ledgers;
   std::string slower;
+  std::string tolerance;
   CLI::App app(kDescription, "compare");
   app.footer(kFooter);
   app.set_version_flag("--version", kVersionLine, "Version and commit");
@@ -92,12 +101,14 @@ std::optional<CompareOptions> parse_options(int argc, const char* const* argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("--across-cards", options.across_cards, "compare although the cards differ");
+  app.add_option("--tolerance", tolerance,
+                 "by what bytes may differ, 100MB or 1%; by nothing unless said");
   app.add_option("--slower", slower,
                  "per cent by which a time's median may be worse; else no time counts");
   app.add_option("--ledgers", ledgers,
                  "folders with OLD's and NEW's ledgers; by default beside the runs")
       ->expected(2);
-  app.add_flag("--all", options.all, "every counter of every row");
+  app.add_flag("--all", options.all, "every cause, row and counter");
   app.add_flag("--accept", options.accept, "keep NEW beside OLD, as the next baseline");
   try {
     app.parse(argc, argv);
@@ -114,6 +125,7 @@ std::optional<CompareOptions> parse_options(int argc, const char* const* argv) {
   require_format(options.format);
   options.allowed = allowed_by(allow);
   if (!slower.empty()) options.slower = parse_number("slower", slower, 0, 1000) / 100;
+  if (!tolerance.empty()) options.tolerance = allowance_by(tolerance);
   if (ledgers.size() == 2) {
     options.old_ledgers = ledgers[0];
     options.new_ledgers = ledgers[1];

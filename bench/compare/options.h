@@ -16,6 +16,7 @@ struct CompareOptions {
   std::string old_ledgers;  ///< folders; by default beside the runs
   std::string new_ledgers;
   std::optional<double> slower;  ///< a part, as 0.05
+  Allowance tolerance;
   Allowed allowed;
   bool across_cards = false;
   bool all = false;

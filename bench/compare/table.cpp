@@ -1,72 +1,169 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
+#include "bench/compare/causes.h"
 #include "bench/compare/change_text.h"
+#include "bench/compare/details.h"
+#include "bench/compare/device_parts.h"
 #include "bench/compare/report.h"
+#include "bench/report/columns.h"
 #include "model/printable.h"
 #include "model/quantity.h"
 
 namespace vramfit::bench::compare {
 namespace {
 
-/// Counters of a row, and kinds of tensors of a ledger, that are shown; what follows is counted.
-constexpr std::size_t kShown = 8;
+/// Causes, and rows, that are shown; how many follow is said.
+constexpr std::size_t kShown = 10;
 constexpr Status kStatuses[] = {Status::Same,       Status::Better, Status::Worse,
                                 Status::Gone,       Status::Added,  Status::NotComparable,
                                 Status::NotMeasured};
 
 std::string run_text(const char* which, const RunFile& run) {
-  return fmt::format("{} {}: {}, driver {}, CUDA {}, cuDNN {}, commit {}, {} rows\n", which,
-                     printable(run.path.string()), run.fact("device"), run.fact("driver"),
-                     run.fact("cuda"), run.fact("cudnn"), run.fact("commit"), run.rows.size());
+  return wrapped(fmt::format("{} {}", which, printable(run.path.string()))) +
+         wrapped(fmt::format("    {}, driver {}, CUDA {}, cuDNN {}, commit {}, {} rows",
+                             run.fact("device"), run.fact("driver"), run.fact("cuda"),
+                             run.fact("cudnn"), run.fact("commit"), run.rows.size()));
 }
 
-std::string counters_text(const RowChange& row, bool all) {
+/// "and 3 more (--all)" below a list that was cut.
+std::string more_text(std::size_t count, const char* what) {
+  return count == 0 ? "" : fmt::format("  and {} {} more (--all)\n", count, what);
+}
+
+std::string rows_counted(std::size_t rows) {
+  return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
+}
+
+std::string causes_text(const std::vector<Cause>& list, bool all) {
   std::string text;
   std::size_t shown = 0;
-  std::size_t differ = 0;
-  for (const Change& change : row.changes) {
-    if (!all && !change.differs) continue;
-    ++differ;
-    if (!all && shown == kShown) continue;
-    ++shown;
-    text += fmt::format("  {} {:<34}{:>19}{:>19}   {}\n", change.worse ? '!' : ' ', change.counter,
-                        value_text(change, change.before), value_text(change, change.after),
-                        change_text(change));
+  std::size_t left = 0;
+  std::vector<const Cause*> small;
+  for (const Cause& cause : list) {
+    if (!all && is_small(cause)) {
+      small.push_back(&cause);
+    } else if (!all && shown == kShown) {
+      ++left;
+    } else {
+      ++shown;
+      const std::string line =
+          fmt::format("{} {:<25} {:>9}  {}", cause.worse ? '!' : ' ', size_text(cause),
+                      rows_counted(cause.rows.size()), printable(cause.what));
+      text += all ? wrapped(line) : shortened(line, kColumns) + "\n";
+    }
   }
-  return shown == differ ? text
-                         : text + fmt::format("    and {} counters more (--all)\n", differ - shown);
-}
-
-std::string tensors_text(const MovedTensors& tensors) {
-  return fmt::format("{}, {} of step {}: {}, {:+} allocations, {}", name(tensors.category),
-                     name(tensors.stage), tensors.step, tensors.tensor, tensors.count,
-                     bytes_change(tensors.bytes));
-}
-
-std::string moved_text(const Moved& moved, bool all) {
-  const auto or_end = [](const std::string& event) { return event.empty() ? "the end" : event; };
-  std::string text = fmt::format("    the ledgers part at event {}:\n      OLD {}\n      NEW {}\n",
-                                 moved.event, or_end(moved.before), or_end(moved.after));
-  std::size_t shown = 0;
-  for (const MovedTensors& tensors : moved.tensors) {
-    if (!all && shown == kShown) break;
-    ++shown;
-    text += "    " + tensors_text(tensors) + "\n";
+  text += more_text(left, "causes");
+  if (!small.empty()) {
+    const bool worse = std::any_of(small.begin(), small.end(), [](auto* c) { return c->worse; });
+    std::string names;
+    for (const Cause* cause : small) names += (names.empty() ? "" : ", ") + printable(cause->what);
+    text += shortened(fmt::format("{} {:<25} {:>9}  {}", worse ? '!' : ' ', "less than 512 B each",
+                                  fmt::format("{} of", small.size()), names),
+                      kColumns) +
+            "\n";
   }
-  const std::size_t more = moved.tensors.size() - shown;
-  return more == 0 ? text : text + fmt::format("    and {} kinds of tensors more (--all)\n", more);
+  return text.empty() ? text : "what moved, the largest first\n" + text + "\n";
 }
 
-std::string row_text(const Report& report, const RowChange& row, bool all) {
-  std::string text = fmt::format("{:<19} {}{}\n", name(row.status), printable(row.row),
-                                 row.why.empty() ? "" : ": " + printable(row.why));
-  text += counters_text(row, all);
-  const std::string used = device_used_text(row);
-  if (!used.empty()) text += "    " + used + "\n";
-  const auto moved = report.moved.find(row.row);
-  return moved == report.moved.end() ? text : text + moved_text(moved->second, all);
+/// What levels moved by in rows that moved alike, or why they have none.
+struct RowLine {
+  const RowChange* row;                         ///< the first of them
+  std::array<std::optional<double>, 3> levels;  ///< allocated, reserved, device used: NEW less OLD
+  double largest = 0;
+  std::size_t others = 0;
+
+  bool has_levels() const { return largest > 0; }
+  bool is_like(const RowLine& other) const {
+    const bool alike = row->status == other.row->status && has_levels() == other.has_levels();
+    return alike && (has_levels() ? levels == other.levels : row->why == other.row->why);
+  }
+};
+
+RowLine line_of(const RowChange& row) {
+  static constexpr std::array kLevels = {"allocated", "reserved", "device_used"};
+  RowLine line{&row, {}};
+  if (row.status == Status::NotComparable || row.status == Status::NotMeasured) return line;
+  const std::string side = side_of(row);
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    line.levels[i] = difference(row, side + kLevels[i]);
+    line.largest = std::max(line.largest, std::abs(line.levels[i].value_or(0)));
+  }
+  return line;
+}
+
+/// Those that moved most first; `all`: none folded into another.
+std::vector<RowLine> lines_of(const Comparison& comparison, bool all) {
+  std::vector<RowLine> lines;
+  for (const RowChange& row : comparison.rows) {
+    if (row.status == Status::Same || row.status == Status::Added) continue;
+    const RowLine line = line_of(row);
+    const auto like = std::find_if(lines.begin(), lines.end(),
+                                   [&](const RowLine& other) { return line.is_like(other); });
+    if (all || like == lines.end()) {
+      lines.push_back(line);
+    } else {
+      ++like->others;
+    }
+  }
+  std::stable_sort(lines.begin(), lines.end(), [](const RowLine& a, const RowLine& b) {
+    return std::pair(a.has_levels(), -a.largest) < std::pair(b.has_levels(), -b.largest);
+  });
+  return lines;
+}
+
+constexpr std::size_t kLevelColumn = 12;
+constexpr std::size_t kNames = kColumns - 3 * kLevelColumn - 2;
+
+std::string line_text(const RowLine& line) {
+  const RowChange& row = *line.row;
+  const char mark = row.status == Status::Better ? ' ' : '!';
+  std::string called = printable(row.row);
+  if (line.others > 0) called += fmt::format(", {} more", line.others);
+  if (!line.has_levels()) {
+    return wrapped(fmt::format("{} {}: {}{}", mark, name(row.status), called,
+                               row.why.empty() ? "" : ": " + printable(row.why)));
+  }
+  std::string text = fmt::format("{} ", mark);
+  text += called.size() < kNames ? fmt::format("{:<{}}", called, kNames)
+                                 : called + fmt::format("\n{:{}}", "", kNames + 2);
+  for (const auto& level : line.levels) {
+    const std::string moved = !level ? "" : *level == 0 ? "0" : short_change(std::llround(*level));
+    text += fmt::format("{:>{}}", moved, kLevelColumn);
+  }
+  return text + "\n";
+}
+
+std::string rows_text(const Report& report, bool all) {
+  const std::vector<RowLine> lines = lines_of(report.comparison, all);
+  if (lines.empty()) return "";
+  std::string text;
+  if (lines.back().has_levels()) {
+    text = fmt::format("  {:<{}}{:>12}{:>12}{:>12}\n", "rows, those that moved most first", kNames,
+                       "allocated", "reserved", "device used");
+  }
+  const std::size_t shown = all ? lines.size() : std::min(lines.size(), kShown);
+  for (std::size_t i = 0; i < shown; ++i) text += line_text(lines[i]);
+  std::size_t left = 0;
+  for (std::size_t i = shown; i < lines.size(); ++i) left += 1 + lines[i].others;
+  return text + more_text(left, "rows") + "\n";
+}
+
+/// Where the ledgers of one row part, as an example of all whose do.
+std::string example_text(const Report& report) {
+  const RowChange* first = nullptr;
+  std::size_t others = 0;
+  for (const RowChange& row : report.comparison.rows) {
+    if (row.status == Status::Same || !report.moved.contains(row.row)) continue;
+    if (first != nullptr) ++others;
+    if (first == nullptr) first = &row;
+  }
+  if (first == nullptr) return "";
+  return parting_text("the ledgers of " + printable(first->row), report.moved.at(first->row)) +
+         more_text(others, others == 1 ? "row's" : "rows'") + "\n";
 }
 
 std::string shares_text(const std::vector<Share>& shares) {
@@ -90,9 +187,23 @@ std::string times_lines(const Report& report) {
   if (text.empty()) return text;
   const std::string gate = report.rules.slower ? fmt::format("worse by more than {:.3g} % counts",
                                                              100 * *report.rules.slower)
-                                               : "they count only with --slower";
-  return "times and rates, NEW over OLD: lower quartile, median, upper quartile; " + gate + "\n" +
+                                               : "they count with --slower";
+  return wrapped("times and rates, NEW over OLD: lower quartile, median, upper quartile; " + gate) +
          text + "\n";
+}
+
+std::string exactness_text(const Rules& rules) {
+  if (rules.allowance.bytes > 0) {
+    return fmt::format("; bytes may differ by {} (--tolerance)",
+                       short_change(std::llround(rules.allowance.bytes)).substr(1));
+  }
+  if (rules.allowance.part > 0) {
+    return fmt::format("; bytes may differ by {:.3g} % (--tolerance)", 100 * rules.allowance.part);
+  }
+  const Tolerances& may = rules.tolerances;
+  if (may.reserved + may.device_used == 0) return "; bytes are compared exactly";
+  return fmt::format("; reserved may differ by {} B, device used by {} B", may.reserved,
+                     may.device_used);
 }
 
 std::string counts_text(const Report& report) {
@@ -115,24 +226,15 @@ std::string counts_text(const Report& report) {
 std::string table_text(const Report& report, bool all) {
   std::string text = run_text("OLD", report.before) + run_text("NEW", report.after);
   for (const FactChange& fact : report.facts) {
-    text +=
-        fmt::format("  {}: {}, now {}\n", fact.fact, printable(fact.before), printable(fact.after));
+    text += wrapped(
+        fmt::format("  {}: {}, now {}", fact.fact, printable(fact.before), printable(fact.after)));
   }
-  text += "\n";
-  bool any = false;
-  for (const RowChange& row : report.comparison.rows) {
-    const bool quiet = row.status == Status::Same || row.status == Status::Added;
-    if (quiet && !all) continue;
-    text += row_text(report, row, all);
-    any = true;
-  }
-  if (any) text += "\n";
+  text += "\n" + causes_text(causes(report.comparison, report.moved), all);
+  text += rows_text(report, all);
+  text += all ? details_text(report) : example_text(report);
   text += shares_text(report.shares) + times_lines(report);
-  const Tolerances& may = report.rules.tolerances;
-  text += fmt::format("{}: {}", report.passes ? "SAME OR BETTER" : "WORSE", counts_text(report));
-  if (may.reserved + may.device_used == 0) return text + "; bytes are compared exactly\n";
-  return text + fmt::format("; reserved may differ by {} B, device used by {} B\n", may.reserved,
-                            may.device_used);
+  return text + wrapped(fmt::format("{}: {}{}", report.passes ? "SAME OR BETTER" : "WORSE",
+                                    counts_text(report), exactness_text(report.rules)));
 }
 
 }  // namespace vramfit::bench::compare

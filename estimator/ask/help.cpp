@@ -3,7 +3,7 @@
 namespace vramfit {
 
 std::string short_help() {
-  return R"(Will it fit? Runs a training or inference step on paper and says what it takes of a GPU.
+  return R"(Will it fit? Runs a training or inference step on paper and says how much GPU memory it needs.
 
   vramfit qwen3-4b 4090
   vramfit llama3.1-8b 24GB --train --lora 16 --checkpoint full --max-batch

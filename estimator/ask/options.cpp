@@ -20,7 +20,8 @@ namespace vramfit {
 namespace {
 
 constexpr const char* kDescription =
-    "Will it fit? Runs the training or inference step on paper and says what it takes of a GPU.";
+    "Will it fit? Runs the training or inference step on paper and says how much GPU memory it "
+    "needs.";
 
 constexpr const char* kFooter =
     "Sizes are 24GiB, 24GB (1e9 bytes each; without a unit, 24 is the same), 24564MiB or bytes. A\n"

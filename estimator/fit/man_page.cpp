@@ -32,7 +32,8 @@ std::vector<std::string> groups_of(const std::vector<FlagHelp>& flags) {
 
 std::string man_page(const std::vector<FlagHelp>& flags) {
   std::string text = ".TH VRAMFIT 1 \"\" \"" + escaped(kVersionLine) + "\"\n";
-  text += ".SH NAME\nvramfit \\- says what a transformer takes of a GPU before anything runs\n";
+  text +=
+      ".SH NAME\nvramfit \\- says how much GPU memory a transformer needs, before anything runs\n";
   text += ".SH SYNOPSIS\n.B vramfit\n[\\fIMODEL\\fR] [\\fICARD\\fR] [\\fIFLAGS\\fR]\n";
   text +=
       ".SH DESCRIPTION\nRuns a training or inference step on paper, allocation by allocation, on "

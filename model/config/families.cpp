@@ -42,15 +42,16 @@ void require_own_family(const ModelConfig& config) {
     if (!config.rope || config.rope->computed_here()) return;
     throw BadInput("model: " + config.name +
                    " is rotated as vramfit's own step program does not (rope_scaling is neither "
-                   "linear nor llama3); another --runtime");
+                   "linear nor llama3); vramfit has another --runtime for it");
   }
   std::string others;
   for (const FamilyReader& family : kFamilies) {
-    if (family.in_step_program) others.append(family.model_type).append(", ");
+    if (!family.in_step_program) continue;
+    others.append(others.empty() ? "" : ", ").append(family.model_type);
   }
   throw BadInput("model: " + config.name + " is of the family " + config.family +
                  ", which vramfit's own step program does not run; a model of " + others +
-                 "or another --runtime");
+                 ", or in vramfit another --runtime");
 }
 
 }  // namespace vramfit

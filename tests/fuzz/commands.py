@@ -61,7 +61,7 @@ def _limits(name: str) -> Limits:
 def _flags(name: str) -> list[str]:
     """Every flag that the program knows, by its help."""
     text = subprocess.run(
-        [_program(name), "--help", *(["all"] if name == "fit" else [])],
+        [_program(name), "--help", *(["all"] if name in ("fit", "bench") else [])],
         capture_output=True,
         text=True,
         check=True,

@@ -14,6 +14,8 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "build/site"
 START = "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=rtx4090"
+#: What the page opens with, as fit's flags.
+OPENS = "--model llama3.1-8b --train --lora 16 --precision bf16 --batch 2 --seq 1024 --gpu rtx4090"
 LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
 #: Each option of each select, one after the other: {refused, tried}.
 EVERY_OPTION = """async () => {

@@ -10,6 +10,7 @@ import pytest
 from page import (
     EVERY_OPTION,
     LORA,
+    OPENS,
     ROOT,
     START,
     answered,
@@ -30,27 +31,77 @@ def asked(batch=4):
     return words.split()
 
 
-def test_it_opens_at_the_articles_7b(fresh):
+def test_it_opens_at_what_does_not_fit_and_what_makes_it(fresh):
     page = fresh
     assert state(page) == {
-        "model": "llama2-7b",
+        "model": "llama3.1-8b",
         "train": True,
+        "lora": "16",
         "precision": "bf16",
-        "batch": "4",
-        "seq": "2048",
+        "batch": "2",
+        "seq": "1024",
         "gpu": "rtx4090",
     }
-    assert say(page, "#verdict") == "OOM"
-    assert "70.85 GB more than the RTX 4090's 25.76 GB" in say(page, "#reason")
+    answer = fit(*OPENS.split())
+    assert say(page, "#verdict") == "OOM" == answer["verdict"]
+    more = f"{-answer['margin'] / 1e9:.2f} GB more than the RTX 4090's 25.76 GB"
+    assert more in say(page, "#reason")
     assert "out in forward of step 1" in say(page, "#reason")
     assert say(page, "#peak") == "The peak is in backward of step 2."
-    for level in ("allocated 93.28", "reserved 95.16", "total 96.61", "VRAM 25.76 GB"):
+    levels = [f"{name} {answer['levels'][name] / 1e9:.2f}" for name in ("allocated", "reserved")]
+    for level in (*levels, f"total {answer['total'] / 1e9:.2f}", "VRAM 25.76 GB"):
         assert level in page.locator("#bar").text_content()
+    off = f"{answer['uncertainty']['total'] / 1e9:.2f} GB either way"
+    assert "Hatched: what the card has no room for." in say(page, "#bar-says")
+    assert off in say(page, "#bar-says")
+    assert page.locator("#advice-wait").is_visible() or page.locator(".way").count() > 0
     settled(page)
-    assert page.url.endswith(f"#{START}")
+    assert not page.locator("#advice-wait").is_visible()
+    assert page.locator(".way .what").first.inner_text() == "Activation checkpointing"
+    assert page.url.endswith(
+        "#" + OPENS.replace("--", "&").replace(" &", "&").replace(" ", "=")[1:]
+    )
 
 
-@pytest.mark.parametrize("width", [360, 700, 1600])
+def test_what_fits_has_nothing_hatched(page):
+    ask(page, START.replace("rtx4090", "b200"))
+    assert say(page, "#verdict") == "FITS"
+    assert "Hatched" not in say(page, "#bar-says")
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("qwen3 8b", "qwen3-8b"),
+        ("Llama 3.1", "llama3.1-8b"),
+        ("Qwen/Qwen3-4B", "qwen3-4b"),
+        ("gemma3", "gemma3-270m"),
+    ],
+)
+def test_models_are_found_by_what_is_typed(page, typed, first):
+    before = page.locator("#model option").count()
+    page.locator("#model-find").fill(typed)
+    shown = page.locator("#model optgroup:not([label=Another]) option")
+    assert shown.first.get_attribute("value") == first
+    assert shown.count() < before / 3
+    assert say(page, "#model-note").startswith(f"{shown.count()} of that name")
+    page.keyboard.press("Enter")
+    assert state(page)["model"] == first
+    assert page.locator("#model").input_value() == first
+    assert page.locator("#model-find").input_value() == ""
+    assert page.locator("#model option").count() == before
+    assert page.locator("#model").get_attribute("size") == "1"
+
+
+def test_what_is_not_found_is_an_id_of_the_hub(page):
+    page.locator("#model-find").fill("someone/strange-1b")
+    assert say(page, "#model-note").startswith("none of that name")
+    page.keyboard.press("Enter")
+    assert page.locator("#hub-id").input_value() == "someone/strange-1b"
+    assert page.locator("#hub-id").is_visible()
+
+
+@pytest.mark.parametrize("width", [360, 390, 700, 1600])
 def test_the_cards_end_crosses_no_figure(browser, width):
     page = opened(browser, viewport={"width": width, "height": 900})
     crossed = page.evaluate(
@@ -63,6 +114,9 @@ def test_the_cards_end_crosses_no_figure(browser, width):
         }"""
     )
     assert crossed == 0
+    bar, label = (page.locator(f"#bar{part}").bounding_box() for part in ("", " .vram-label"))
+    assert bar["x"] <= label["x"]
+    assert label["x"] + label["width"] <= bar["x"] + bar["width"] + 1
     page.context.close()
 
 
@@ -249,7 +303,7 @@ def test_stale_questions_are_dropped(fresh):
         page.locator("#s-batch").press("ArrowRight")
         page.wait_for_timeout(160)  # longer than the page waits before the worker begins
     until(page, "vramfitPage.explorer.points.length > 8")
-    assert state(page, "question.batch") == "16"
+    assert state(page, "question.batch") == "14"
     assert (
         page.locator("#formulas tr").first.inner_text().split("\t")[2]
         == f"{state(page, 'answer.total') / 1e9:.1f}"

@@ -115,13 +115,31 @@ def test_cards_without_cuda_and_of_several_kinds(page):
     answered(page)
     flags = ["--ctx", "8192", "--gpu"]
     assert state(page, "answer.total") == fit(*_FLAGS[:-2], *flags, "mac-32gb")["total"]
+    assert not page.locator("#second").is_visible()
     page.locator("#card").select_option("rtx4090")
-    page.locator("#card").select_option("several:")
-    answered(page)
-    page.locator("#machine").fill("rtx4090,rtx3060-12gb")
+    page.locator("#second").select_option("rtx3060-12gb")
     answered(page)
     answer = fit(*_FLAGS[:-2], *flags, "rtx4090,rtx3060-12gb")
     assert state(page, "answer.total") == answer["total"]
     assert state(page)["gpu"] == "rtx4090,rtx3060-12gb"
+    page.locator("#card").select_option("several:")
+    assert state(page)["gpu"] == "rtx4090,rtx4090,rtx4090"
+    page.locator("#machine").fill("rtx4090,rtx3060-12gb,rtx3060-12gb")
+    answered(page)
+    devices = [one["device"] for one in state(page, "answer.devices")]
+    assert devices[:3] == ["GPU 0", "GPU 1", "GPU 2"]
     ask(page, START)
-    assert page.locator("#other-cards").get_attribute("hidden") is not None, "PyTorch's has none"
+    assert not page.locator("#second").is_visible(), "PyTorch's has none"
+
+
+def test_a_mac_is_llama_cpps(page):
+    ask(page, "model=llama3-8b&train&batch=2&seq=512&gpu=rtx4090")
+    page.locator("#card").select_option("mac-32gb")
+    answered(page)
+    assert state(page) == {
+        "model": "llama3-8b",
+        "runtime": "llama.cpp",
+        "ctx": "512",
+        "gpu": "mac-32gb",
+    }
+    assert say(page, "#verdict") == "FITS"

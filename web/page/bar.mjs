@@ -30,8 +30,10 @@ export function niceStep(top, count) {
 const text = (x, y, anchor, content, kind = '') =>
   `<text x="${x.toFixed(1)}" y="${y}" text-anchor="${anchor}" class="${kind}">${escaped(content)}</text>`;
 
+const VRAM_LABEL = 110; // px that "VRAM 25.76 GB" needs
+
 /** A label beside `x` that stays within the picture. */
-const beside = (x, width) => (x > width * 0.72 ? ['end', -6] : ['start', 6]);
+const beside = (x, width) => (x + VRAM_LABEL > width ? ['end', -6] : ['start', 6]);
 
 const TOP = 34;
 const THICK = 44;
@@ -102,6 +104,16 @@ export function barMarkup(answer, width) {
 }
 
 export const barHeight = HEIGHT;
+
+/** What is drawn there beside bars, in words. */
+export function barSays(answer) {
+  const room = answer.vram - answer.headroom - (answer.held_by_others ?? 0);
+  const says = [];
+  if (answer.total > room) says.push('Hatched: what the card has no room for.');
+  const margin = answer.uncertainty?.total;
+  if (margin) says.push(`The thin line above the bar’s end: by how much the total may be off, ${gb(margin)} GB either way.`);
+  return says.join(' ');
+}
 
 /** For those who do not see it. */
 export function barTitle(answer) {

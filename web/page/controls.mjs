@@ -1,7 +1,8 @@
 // The form: one control for each field that the question has, made from the table in fields.mjs.
 import { chosen, fieldsOf } from './fields.mjs';
 import { jsonKey } from './runtimes.mjs';
-import { cardTitle, escaped, grouped, short } from './units.mjs';
+import { modelsMarkup, wireSearch } from './models.mjs';
+import { cardTitle, escaped, grouped } from './units.mjs';
 
 const byId = (id) => document.getElementById(id);
 
@@ -38,27 +39,6 @@ function fieldMarkup(field) {
 const nearest = (stops, value) => stops.reduce(
   (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
 
-/** Those of one name but for its size by that: gemma3-270m before gemma3-1b. */
-function bySize(a, b) {
-  const compared = (one, other) => one.localeCompare(other, 'en', { numeric: true });
-  const unsized = ({ name }) => name.replace(/-\d+(\.\d+)?[bm](?=-|$)/, '');
-  return compared(unsized(a), unsized(b)) || (a.parameters ?? 0) - (b.parameters ?? 0) || compared(a.name, b.name);
-}
-
-const FAMILY = 3; // shapes that make one
-
-/** Models by the word that their names begin with, [[word, models], …]; those of few under one. */
-function families(models) {
-  const byWord = new Map();
-  for (const model of models) {
-    const [word] = /^[a-z]*/.exec(model.name);
-    byWord.set(word, [...(byWord.get(word) ?? []), model]);
-  }
-  const words = [...byWord].sort(([a], [b]) => a.localeCompare(b, 'en'));
-  const others = words.filter(([, each]) => each.length < FAMILY).flatMap(([, each]) => each);
-  return [...words.filter(([, each]) => each.length >= FAMILY), ['others', others]];
-}
-
 /** What the list of cards has where several are named between commas. */
 export const SEVERAL = 'several:';
 
@@ -68,6 +48,8 @@ export class Controls {
   #models;
   #change;
   #shown = new Map();
+  #cards = new Set();
+  #others = new Set();
   #question = {};
 
   /** `astray` says which settings of a question have no meaning in it; `change` is told the question
@@ -90,21 +72,29 @@ export class Controls {
     return this.#question;
   }
 
-  /** By family, as there are too many to be read through; what is no shape of ours first. */
+  /** Those that the question's runtime reads. */
+  #readable() {
+    const { name } = this.#facts.runtimes.of(this.#question);
+    return this.#models.filter((model) => model.parameters || model.runtimes.includes(name));
+  }
+
   #fillModels() {
-    const option = ({ name, parameters }) => [name, parameters ? `${name} · ${short(parameters)}` : name];
-    const options = (models) => optionsMarkup(models.sort(bySize).map(option));
-    const group = ([label, models]) => `<optgroup label="${label}">${options(models)}</optgroup>`;
-    byId('model').innerHTML = `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`
-      + families(this.#models.filter(({ parameters }) => parameters)).map(group).join('')
-      + `<optgroup label="Shipped for this runtime alone" id="more-models">${options(this.#models.filter(({ parameters }) => !parameters))}</optgroup>`;
+    byId('model').innerHTML = modelsMarkup(this.#models);
+    wireSearch(byId('model-find'), byId('model'), this.#models, () => this.#readable(), (text) => {
+      byId('model-note').textContent = text;
+    });
   }
 
   #fillCards(cards, others) {
     const options = (list) => optionsMarkup(list.map(({ name, title, vram }) => [name, `${Math.round(vram / 2 ** 30)} GiB · ${cardTitle(title)}`]));
+    const macs = ({ name }) => name.startsWith('mac-');
     byId('card').innerHTML = options(cards)
-      + `<optgroup label="Without CUDA, sizes alone" id="other-cards">${options(others)}</optgroup>`
-      + optionsMarkup([['', 'another size …'], [SEVERAL, 'cards of several kinds …']]);
+      + `<optgroup label="Macs, under llama.cpp">${options(others.filter(macs))}</optgroup>`
+      + `<optgroup label="AMD, under llama.cpp">${options(others.filter((one) => !macs(one)))}</optgroup>`
+      + optionsMarkup([['', 'another size …'], [SEVERAL, 'three cards or more …']]);
+    byId('second').innerHTML = optionsMarkup([['', 'none']]) + options(cards);
+    this.#others = new Set(others.map(({ name }) => name));
+    this.#cards = new Set(cards.map(({ name }) => name));
   }
 
   #listen(field) {
@@ -122,6 +112,16 @@ export class Controls {
       const slider = byId(`s-${name}`);
       slider.addEventListener('input', () => tell(String(field.stops[slider.value])));
     }
+  }
+
+  /** The question on another card: one that CUDA does not know is llama.cpp's alone. */
+  on(card) {
+    const { gpu, vram, ...rest } = this.#question;
+    const next = { ...rest, gpu: card };
+    const known = this.#facts.runtimes.of(next);
+    if (!this.#others.has(card) || known.other_platforms) return next;
+    const other = this.#facts.runtimes.all.find(({ other_platforms: takes }) => takes);
+    return chosen(next, this.#fields.find(({ name }) => name === 'runtime'), other.name, this.#facts);
   }
 
   /** Shows the question. What is being typed in is left alone. */
@@ -184,9 +184,10 @@ export class Controls {
   #showModel() {
     const { model, config, params } = this.#question;
     const select = byId('model');
-    const shipped = [...select.options].some(({ value }) => value === model);
+    const shipped = this.#models.some(({ name }) => name === model);
     const { name } = this.#facts.runtimes.of(this.#question);
-    byId('more-models').hidden = !this.#models.some((one) => !one.parameters && one.runtimes.includes(name));
+    const bare = byId('more-models');
+    if (bare) bare.hidden = !this.#models.some((one) => !one.parameters && one.runtimes.includes(name));
     const kind = params !== undefined ? 'params:' : config !== undefined && !byId('hub-id').value ? 'config:' : shipped && config === undefined ? model : 'hub:';
     if (select !== document.activeElement) select.value = kind;
     for (const part of ['params', 'hub', 'config']) byId(`model-${part}`).hidden = select.value !== `${part}:`;
@@ -197,11 +198,14 @@ export class Controls {
   #showCard() {
     const { gpu, vram } = this.#question;
     const select = byId('card');
-    const machine = gpu?.includes(',') ?? false;
-    const { machines, other_platforms: others } = this.#facts.runtimes.of(this.#question);
-    byId('other-cards').hidden = !others;
+    const names = gpu?.split(',') ?? [];
+    const two = names.length === 2 && names.every((name) => this.#cards.has(name));
+    const machine = names.length > 1 && !two;
+    const { machines } = this.#facts.runtimes.of(this.#question);
     select.querySelector(`[value="${SEVERAL}"]`).hidden = !machines;
-    select.value = machine ? SEVERAL : gpu ?? '';
+    select.value = machine ? SEVERAL : names[0] ?? '';
+    byId('second-field').hidden = !machines || machine || !this.#cards.has(select.value);
+    byId('second').value = two ? names[1] : '';
     byId('machine-field').hidden = !machine;
     const list = byId('machine');
     if (list !== document.activeElement) list.value = machine ? gpu : '';

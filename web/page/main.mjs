@@ -2,7 +2,7 @@
 import { BadInput, Vramfit } from '../module/vramfit.mjs';
 import { adviceMarkup, waysOf } from './advice.mjs';
 import { Background } from './background.mjs';
-import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
+import { barHeight, barMarkup, barSays, barTitle, rowsOf } from './bar.mjs';
 import { Controls, SEVERAL } from './controls.mjs';
 import { choiceMarkup, devicesMarkup, flagsOfChoice, largestMarkup } from './devices.mjs';
 import { Explorer } from './explorer.mjs';
@@ -126,6 +126,7 @@ function draw() {
   bar.setAttribute('viewBox', `0 0 ${width} ${barHeight}`);
   show(bar, barMarkup(now, width));
   bar.setAttribute('aria-label', barTitle(now));
+  byId('bar-says').textContent = barSays(now);
   show(byId('components'), componentRows(now));
   for (const kind of ['snapshot', 'trace']) {
     document.querySelector(`[data-export=${kind}]`).hidden = !runtimes.of(state.question).timelines;
@@ -212,6 +213,7 @@ function moreJobs() {
   else byId('changes').textContent = '';
   if (advice) {
     byId('advice').setAttribute('aria-busy', 'true');
+    byId('advice-wait').hidden = false;
     jobs.push({ flags: { ...question, advise: true }, done: still(showAdvice), failed: showNoAdvice });
   } else {
     showNoAdvice(`There is none by ${label}: choose another runtime for advice.`);
@@ -251,12 +253,14 @@ function showFormulas(full) {
 
 function showNoAdvice(message) {
   byId('advice').removeAttribute('aria-busy');
+  byId('advice-wait').hidden = true;
   byId('advice').innerHTML = `<p class="hint">${escaped(message)}</p>`;
 }
 
 function showAdvice(full) {
   const target = byId('advice');
   target.removeAttribute('aria-busy');
+  byId('advice-wait').hidden = true;
   target.innerHTML = adviceMarkup(full);
   const ways = waysOf(full);
   for (const button of target.querySelectorAll('[data-way]')) {
@@ -310,8 +314,13 @@ wireModel(state, (id) => {
 });
 byId('card').addEventListener('change', ({ target }) => {
   const { gpu, vram, ...rest } = state.question;
-  if (target.value === SEVERAL) change({ ...rest, gpu: `${gpu ?? catalogue.cards[0].name},${gpu ?? catalogue.cards[0].name}` });
-  else change(target.value ? { ...rest, gpu: target.value } : { ...rest, vram: vram ?? '24GiB' });
+  const first = gpu?.split(',')[0] ?? catalogue.cards[0].name;
+  if (target.value === SEVERAL) change({ ...rest, gpu: [first, first, first].join(',') });
+  else change(target.value ? controls.on(target.value) : { ...rest, vram: vram ?? '24GiB' });
+});
+byId('second').addEventListener('change', ({ target }) => {
+  const [first] = state.question.gpu.split(',');
+  change({ ...state.question, gpu: target.value ? `${first},${target.value}` : first });
 });
 byId('machine').addEventListener('input', ({ target }) => change({ ...state.question, gpu: target.value.trim() }));
 byId('vram').addEventListener('input', ({ target }) => change({ ...state.question, vram: target.value.trim() || '24GiB' }));

@@ -5,9 +5,9 @@
 const OF_THE_VIEW = new Set(['view', 'axis']);
 const VIEWS = new Set(['calculator', 'explorer']);
 
-/** The article's 7B, batch 4, 2048 tokens. */
+/** What many ask first: an 8B, adapters, a card for games. It does not fit, and a switch makes it. */
 export const START = {
-  model: 'llama2-7b', train: true, precision: 'bf16', batch: '4', seq: '2048', gpu: 'rtx4090',
+  model: 'llama3.1-8b', train: true, lora: '16', precision: 'bf16', batch: '2', seq: '1024', gpu: 'rtx4090',
 };
 
 /** What follows "#". */

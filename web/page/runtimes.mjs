@@ -10,12 +10,14 @@ const WORDS = {
   batch: { label: 'Batch', unit: 'sequences', along: 'sequences in a batch' },
   seq: { label: 'Sequence', unit: 'tokens', along: 'tokens in a sequence' },
   ctx: { label: 'Context', unit: 'tokens', along: 'tokens in a context' },
-  parallel: { label: 'Slots', unit: 'requests', along: 'requests at once', short: 'slots' },
+  'max-model-len': { label: 'Context', unit: 'tokens', along: 'tokens in a request', short: 'context' },
+  concurrency: { label: 'Users at once', unit: 'requests', along: 'requests at once', short: 'users' },
+  parallel: { label: 'Users at once', unit: 'slots', along: 'requests at once', short: 'slots' },
   'gpu-layers': { label: 'GPU layers', unit: 'layers', along: 'layers on the GPU', short: 'GPU layers' },
 };
 
 const LABELS = {
-  pytorch: 'PyTorch', vramfit: 'vramfit’s own step', article: 'the article’s formulas',
+  pytorch: 'PyTorch', vramfit: 'vramfit’s own step', article: 'the article’s formulas', vllm: 'vLLM',
 };
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -47,6 +49,10 @@ export class Runtimes {
   /** The question's, the first where it names none; also where that is none's, until it is refused. */
   of(question) {
     return this.#list.find(({ name }) => name === question.runtime) ?? this.#list[0];
+  }
+
+  get all() {
+    return this.#list;
   }
 
   /** As a field's options: the first is the one that needs no name. */

@@ -31,5 +31,5 @@ function explorer(question) {
 const plain = (svg) => svg.replace(/<style>.*?<\/style>/s, '');
 console.log(JSON.stringify({
   calculator: plain(answerSvg(vramfit.ask(START), '', axes)),
-  explorer: plain(explorer({ ...START, checkpoint: 'full', lora: '16', seq: '512' })),
+  explorer: plain(explorer({ ...START, checkpoint: 'full' })),
 }));

@@ -14,13 +14,14 @@ from vramfit import _core
 _OF_FIT_ALONE = ("--advise", "--formulas", "--json", "--strict", "--verbose")
 
 
-# The module of each, which has a function of its name.
+# The module of each, which has a function of its name, "_" for "-".
 _COMMANDS = {
     "check": "vramfit._check",
     "run": "vramfit._dry_run",
     "record": "vramfit._record",
     "model": "vramfit._model",
     "compare": "vramfit._compare",
+    "submit-case": "vramfit._submit",
 }
 
 
@@ -28,10 +29,14 @@ def main() -> int:
     """Runs the command; returns its exit status."""
     named = sys.argv[1] if len(sys.argv) > 1 else ""
     if named in _COMMANDS:
-        command: Callable[[list[str]], int] = getattr(import_module(_COMMANDS[named]), named)
+        command: Callable[[list[str]], int] = getattr(
+            import_module(_COMMANDS[named]), named.replace("-", "_")
+        )
         return command(sys.argv[2:])
     if sys.argv[1:2] in (["--help"], ["-h"]):
-        print("Beside what follows: vramfit check, run, record, model and compare --help\n")
+        print(
+            "Beside what follows: vramfit check, run, record, model, compare, submit-case --help\n"
+        )
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:], _otherwise(sys.argv[1:]))

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from datetime import datetime, timezone
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from vramfit._questions import asked_with
 if TYPE_CHECKING:
     from vramfit._answer import Answer
 
-#: Libraries whose releases memory depends on.
-LIBRARIES = ("torch", "transformers", "peft", "accelerate", "bitsandbytes", "vramfit")
 #: Of a config.json, what may be told.
 CONFIG_KEYS = (
     "model_type",
@@ -73,6 +72,7 @@ CONFIG_KEYS = (
     "layer_norm_eps",
     "layer_norm_epsilon",
 )
+_KEPT_AT_MOST = 1 << 30  # bytes: of a card, by its driver
 _WORD = re.compile(r"[A-Za-z0-9_.,+-]{1,200}")  # of flags' texts: no path, no space
 _OF_ANY_RUNTIME = ("runtime", "train", "params", "hidden", "layers")
 
@@ -123,8 +123,8 @@ def _config(flags: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def question_of(flags: dict[str, Any], answer: Answer, card: dict[str, Any]) -> dict[str, Any]:
-    """The question without anything that is its asker's own; `card` is `gpu` or `vram`. Raises
+def question_of(flags: dict[str, Any], answer: Answer, where: dict[str, Any]) -> dict[str, Any]:
+    """The question without anything that is its asker's own; `where` is whereabouts'. Raises
     BadInput where another answer would come of it."""
     found = answer.to_dict()
     own = _core.own_flags(written(flags), [])
@@ -142,43 +142,43 @@ def question_of(flags: dict[str, Any], answer: Answer, card: dict[str, Any]) -> 
         named = {}
     else:
         named = {"config": _config(flags)}
-    question = {**named, **kept, **card}
+    kept.pop("release", None)  # it is what ran
+    question = {**named, **kept, **where}
     again = asked_with(question, [], ())
-    if again.levels != asked_with({**flags, **_no_card(flags), **card}, [], ()).levels:
+    if again.levels != asked_with({**flags, **_nowhere(flags), **where}, [], ()).levels:
         raise bad_input("case: more is private of this question than can be left out of it")
     return question
 
 
-def _no_card(flags: dict[str, Any]) -> dict[str, Any]:
-    """None in place of what was said of the card."""
-    return {name: None for name in ("gpu", "vram", "headroom") if name in flags}
+def _nowhere(flags: dict[str, Any]) -> dict[str, Any]:
+    """None in place of what was said of card and release."""
+    return {name: None for name in ("gpu", "vram", "headroom", "release") if name in flags}
 
 
-def card_of(torch: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The first GPU that PyTorch sees: what is told of it, and how a question names it."""
-    seen = torch.cuda.get_device_properties(0)
-    name, total = str(seen.name), int(seen.total_memory)
-    told = {"name": name, "total": total, "capability": f"{seen.major}.{seen.minor}"}
+def whereabouts(gpu: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
+    """How a question names the card, and PyTorch's release where answers differ by it."""
     # A card is known by the driver's name for it, and by its size, since sizes share names.
+    name, total = gpu["name"], gpu["total"]
     near = [
         (abs(vram - total), key)
         for key, title, vram, _ in _core.cards()
-        if title == name and abs(vram - total) < 0.05 * vram
+        if title == name and abs(vram - total) < max(0.05 * vram, _KEPT_AT_MOST)
     ]
-    return told, {"gpu": min(near)[1]} if near else {"vram": total}
+    card = {"gpu": min(near)[1]} if near else {"vram": total}
+    release = ".".join(versions.get("torch", "").split(".")[:2])
+    return {**card, "release": release} if release in _other_releases() else card
 
 
-def versions_of(torch: Any) -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
+def _other_releases() -> set[str]:
+    """Than the one that is answered for unless another is asked for."""
+    known = next(one for one in json.loads(_core.runtimes()) if one["name"] == "pytorch")
+    setting = next(one for one in known["settings"] if one["name"] == "release")
+    return {offer["value"] for offer in setting["offers"] if offer["value"]}
 
-    found = {}
-    for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    cuda = getattr(getattr(torch, "version", None), "cuda", None)
-    return {**found, **({"cuda": str(cuda)} if cuda else {})}
+
+def check_sender(sender: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,39}", sender):
+        raise bad_input(f"sender: is {sender!r}; a name of letters, digits, - and _, up to 39")
 
 
 def case_of(
@@ -192,8 +192,7 @@ def case_of(
 ) -> dict[str, Any]:
     """A line of data/league/cases.jsonl. `measured` is None where the run had no room; `beside`:
     what the card lost beside PyTorch's allocator, before the run and after it."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,39}", sender):
-        raise bad_input(f"sender: is {sender!r}; a name of letters, digits, - and _, up to 39")
+    check_sender(sender)
     line = {
         "schema": 1,
         "from": sender,
@@ -206,3 +205,8 @@ def case_of(
     }
     spelt = json.dumps(line, sort_keys=True).encode()
     return {"id": f"{sender}/{hashlib.sha256(spelt).hexdigest()[:10]}", **line}
+
+
+def append(line: dict[str, Any], path: str | PathLike[str]) -> None:
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")

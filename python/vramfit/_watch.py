@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from os import PathLike
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 
 from vramfit._answer import Answer
 from vramfit._bad_input import bad_input
-from vramfit._case import card_of, case_of, question_of, versions_of
+from vramfit._case import append, case_of, question_of, whereabouts
 from vramfit._core import BadInput
 from vramfit._questions import estimate, flags_of
+from vramfit._step.card import card_of, lost_beside_allocator, versions_of
 from vramfit._verify import Verification, verify
 
 
@@ -54,7 +54,7 @@ class watch:  # noqa: N801 - used as a function
             raise bad_input("watch: needs a GPU that PyTorch sees")
         self._torch = torch
         torch.cuda.synchronize()
-        self._beside = [self._lost_beside()]
+        self._beside = [lost_beside_allocator(torch)]
         torch.cuda.reset_peak_memory_stats()
         torch.cuda.memory._record_memory_history(max_entries=self._max_entries, clear_history=True)
         return self
@@ -71,7 +71,7 @@ class watch:  # noqa: N801 - used as a function
             self._ended = "well"
         elif issubclass(kind, self._torch.OutOfMemoryError):
             self._ended = "OOM"
-        self._beside.append(self._lost_beside())
+        self._beside.append(lost_beside_allocator(self._torch))
         self.allocated = cuda.max_memory_allocated()
         self.reserved = cuda.max_memory_reserved()
         with tempfile.TemporaryDirectory() as folder:
@@ -86,11 +86,6 @@ class watch:  # noqa: N801 - used as a function
             except BadInput as refused:
                 self._lacking = str(refused)
 
-    def _lost_beside(self) -> int:
-        """Of the card, by this process and all others."""
-        free, total = self._torch.cuda.mem_get_info()
-        return int(total - free - self._torch.cuda.memory_reserved())
-
     def case(self, sender: str = "anonymous") -> dict[str, Any]:
         """The run as a case of the league, with nothing private in it: what was asked, the card,
         releases, and what it took. Raises BadInput where no case can be made of it."""
@@ -99,13 +94,13 @@ class watch:  # noqa: N801 - used as a function
         flags, not_honoured = flags_of(dict(self._flags))
         if not_honoured:
             raise bad_input(f"case: {not_honoured[0]}")
-        gpu, card = card_of(self._torch)
-        question = question_of(flags, self.answer, card)
+        gpu, versions = card_of(self._torch), versions_of(self._torch)
+        question = question_of(flags, self.answer, whereabouts(gpu, versions))
         measured = {"allocated": self.allocated, "reserved": self.reserved}
         return case_of(
             question,
             gpu=gpu,
-            versions=versions_of(self._torch),
+            versions=versions,
             measured=measured if self._ended == "well" else None,
             beside=self._beside,
             sender=sender,
@@ -113,9 +108,7 @@ class watch:  # noqa: N801 - used as a function
 
     def write_case(self, path: str | PathLike[str], sender: str = "anonymous") -> None:
         """Appends the case to a file, a line of JSON."""
-        line = json.dumps(self.case(sender))
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        append(self.case(sender), path)
 
     @property
     def agrees(self) -> bool:

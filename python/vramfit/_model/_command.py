@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import sys
 import tempfile
 from argparse import Namespace
 from dataclasses import fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,8 @@ from vramfit._dry_run._command import BAD_INPUT, script_failed, taken, tell
 from vramfit._dry_run._process import ScriptFailedError
 from vramfit._model import _words
 from vramfit._model._options import parse
+from vramfit._model._python import SCRIPT, python_with_pytorch
 from vramfit._step.asked import Asked, told, write
-
-_SCRIPT = Path(__file__).parents[1] / "_step" / "start.py"
 
 
 def model(arguments: list[str]) -> int:
@@ -42,7 +39,7 @@ def _run(options: Namespace, passed_over: list[str], typed: str) -> int:
     with tempfile.TemporaryDirectory(prefix="vramfit-model-") as folder:
         asked = _asked(options, _read(name, config), folder)
         _refuse_twice(name, asked)
-        command = [_python(options.python), str(_SCRIPT), str(write(asked))]
+        command = [python_with_pytorch(options.python), str(SCRIPT), str(write(asked))]
         run = {
             "gpus": 1, "nodes": None, "rank": 0, "longest": False, "beside_real": False,
             "advise": False, "uploads": False, "random_weights": True,
@@ -83,15 +80,3 @@ def _asked(options: Namespace, config: dict[str, Any], folder: str) -> Asked:
     if options.padded or options.unpadded:
         given["padded"] = options.padded
     return Asked(config, folder, **given)
-
-
-def _python(given: str | None) -> str:
-    """One that has what it takes, as far as can be told without asking it."""
-    if given is not None:
-        return given
-    if find_spec("torch") and find_spec("transformers"):
-        return sys.executable
-    other = shutil.which("python") or shutil.which("python3")
-    if other is None:
-        raise bad_input(f"model: {sys.executable} has no torch and transformers: --python FILE")
-    return other

@@ -1,8 +1,11 @@
-"""The command line of `vramfit model`: flags are fit's, as people spell them for fit."""
+"""The command line of `vramfit model`: flags are fit's, as people spell them for fit. Flags of its
+step are another command's too."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vramfit import _core
@@ -24,6 +27,19 @@ _NOT_HERE = {
     "strategy": "several GPUs want a launcher: vramfit run --gpus N -- torchrun train.py",
     "verify": "it is fit's: vramfit --verify",
 }
+
+
+@dataclass(frozen=True)
+class Command:
+    """One that runs a step."""
+
+    prog: str
+    example: str
+    own: Callable[[], Parser]  # of flags that are none of the step's
+    parser: Callable[[], Parser]  # of all
+    not_here: Mapping[str, str]  # fit's flags that nothing answers to, and why
+
+
 _OF_TRAINING = (
     "trainer", "optimizer", "autocast", "accumulate", "loss_only", "checkpoint", "lora",
     "lora_targets",
@@ -44,6 +60,16 @@ def _parser() -> Parser:
         formatter_class=formatter,
         parents=[shared_flags(_PROG)],
     )
+    add_step_flags(parser)
+    add = parser.add_argument_group("which no other command has").add_argument
+    add("--max-batch", action="store_true", help="the largest batch that completes")
+    add("--compile", action="store_true", help="by torch.compile")
+    add("--trainer", choices=("none", "trainer", "trl"), help="with --train: a plain loop "
+        "(default), transformers' Trainer, TRL's SFTTrainer")  # fmt: skip
+    return parser
+
+
+def add_step_flags(parser: Parser) -> None:
     add = parser.add_argument_group("which model, and what it does").add_argument
     add("model", metavar="MODEL", nargs="?", help="a Hugging Face id, a folder, a config.json, or "
         "a name of vramfit --list")  # fmt: skip
@@ -53,16 +79,12 @@ def _parser() -> Parser:
     add("--precision", choices=("fp32", "fp16", "bf16"), help="(default: the config's, or bf16)")
     add("--batch", metavar="N", type=whole, help="sequences in a (micro-)batch (default 1)")
     add("--seq", metavar="N", type=whole, help="tokens in a sequence, or its prompt (default 2048)")
-    add("--max-batch", action="store_true", help="the largest batch that completes")
     add("--attention", metavar="NAME", help="sdpa, eager, …: attn_implementation")
-    add("--compile", action="store_true", help="by torch.compile")
     add("--quant", choices=("int8", "nf4", "fp4"), help="bitsandbytes'; in training with --lora")
     add("--double-quant", action="store_true", help="with --quant nf4 or fp4")
     add("--quant-compute", choices=("fp32", "fp16", "bf16"), help="with --quant nf4 or fp4")
     add("--device-map", choices=("cuda", "auto"), help="read by from_pretrained")
     add = parser.add_argument_group("with --train").add_argument
-    add("--trainer", choices=("none", "trainer", "trl"), help="a plain loop (default), "
-        "transformers' Trainer, TRL's SFTTrainer")  # fmt: skip
     add("--optimizer", metavar="NAME", help="as of vramfit --help (default: adamw-fused)")
     add("--autocast", choices=("bf16", "fp16"), help="whatever weights are in")
     add("--accumulate", metavar="N", type=whole, help="micro-batches in a step (default 1)")
@@ -79,47 +101,52 @@ def _parser() -> Parser:
     where = parser.add_argument_group("by which Python")
     where.add_argument("--python", metavar="FILE", help="that has PyTorch and transformers "
         "(otherwise vramfit's own, or the one on the PATH)")  # fmt: skip
-    return parser
 
 
-def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+def parse(
+    arguments: list[str], command: Command | None = None
+) -> tuple[argparse.Namespace, list[str]]:
     """Flags, and those that were passed over as no byte depends on them. Raises BadInput."""
+    command = command or MODEL
     # fit has a --json of another kind, so that these are read before its spellings are.
-    shared, others = shared_flags(_PROG).parse_known_args(arguments)
+    shared, others = command.own().parse_known_args(arguments)
     own, passed_over = _core.in_canonical_names(others)
     if "-h" in own or "--help" in own:
-        _parser().print_help()
+        command.parser().print_help()
         raise SystemExit(0)
-    options, strangers = _parser().parse_known_args(own, shared)
+    options, strangers = command.parser().parse_known_args(own, shared)
     if strangers:
-        _refuse(strangers[0])
-    _refuse_contradictions(options)
+        _refuse(strangers[0], command)
+    _refuse_contradictions(options, command)
     return options, passed_over
 
 
-def _refuse(stranger: str) -> None:
+def _refuse(stranger: str, command: Command) -> None:
     if not stranger.startswith("-"):
         raise bad_input(f"model: one model at a time, and '{stranger}' is a second")
     name = stranger[2:].partition("=")[0]
-    raise bad_input(f"model: no --{name} here; {_NOT_HERE.get(name, f'{_PROG} --help')}")
+    raise bad_input(
+        f"model: no --{name} here; {command.not_here.get(name, f'{command.prog} --help')}"
+    )
 
 
-def _refuse_contradictions(options: argparse.Namespace) -> None:
+def _refuse_contradictions(options: argparse.Namespace, command: Command) -> None:
     named = [options.model, options.model_flag, options.config]
     if len([name for name in named if name]) != 1:
-        raise bad_input(f"model: one model, as in {_EXAMPLE}")
+        raise bad_input(f"model: one model, as in {command.example}")
     only_with(options, _OF_TRAINING, options.train, "--train")
     only_with(options, _OF_GENERATION, not options.train, "generation, without --train")
     only_with(options, ("lora_targets",), options.lora, "--lora")
     four_bits = options.quant in ("nf4", "fp4")
     only_with(options, ("double_quant", "quant_compute"), four_bits, "--quant nf4 or fp4")
-    only_with(options, ("loss_only",), options.trainer in (None, "none"), "--trainer none")
+    trainer = getattr(options, "trainer", None)
+    only_with(options, ("loss_only",), trainer in (None, "none"), "--trainer none")
     for one, other, why in (
         ("max_batch", "batch", "one is searched for"),
         ("max_batch", "band", "a search is run once"),
         ("padded", "unpadded", "either prompts hold padding or not"),
     ):
-        if getattr(options, one) and getattr(options, other):
+        if getattr(options, one, None) and getattr(options, other, None):
             raise bad_input(f"model: {_flag(one)} and {_flag(other)} contradict each other: {why}")
     if options.train and options.quant and not options.lora:
         raise bad_input("model: --quant: quantised weights are trained with --lora RANK")
@@ -132,9 +159,12 @@ def only_with(
 ) -> None:
     """Raises BadInput where one of them was given, and what it goes with was not."""
     for name in names:
-        if getattr(options, name) and not condition:
+        if getattr(options, name, None) and not condition:
             raise bad_input(f"model: {_flag(name)}: only with {what}")
 
 
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
+
+
+MODEL = Command(_PROG, _EXAMPLE, lambda: shared_flags(_PROG), _parser, _NOT_HERE)

@@ -29,6 +29,7 @@ class Asked:
     double_quant: bool = False
     device_map: str | None = None
     compile: bool = False
+    measured: bool = False  # on the GPU that is there, for so many steps as it takes
     # of training
     optimizer: str | None = None
     autocast: str | None = None

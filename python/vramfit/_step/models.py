@@ -97,7 +97,10 @@ def _read(asked: Asked, config: PreTrainedConfig) -> Any:
     """By from_pretrained, of a checkpoint that is made as it is asked for."""
     folder = Path(asked.folder, "model")
     config.architectures = [AutoModelForCausalLM._model_mapping[type(config)].__name__]
-    config.save_pretrained(folder)
+    if asked.measured:  # on the host, so that nothing of it is left on the card
+        AutoModelForCausalLM.from_config(config, dtype=config.dtype).save_pretrained(folder)
+    else:  # the stand-in answers for files that are not there
+        config.save_pretrained(folder)
     # One that is None would take the place of the config's own.
     quantization = (
         {"quantization_config": _quantization(asked, config.dtype)} if asked.quant else {}

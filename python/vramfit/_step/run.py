@@ -23,16 +23,17 @@ _SEQ = 2048
 def run(asked: Asked) -> torch.nn.Module:
     """Until the one who watches has seen enough; returns the model, which is to live until then.
     Raises StandInError where it cannot be run."""
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)  # OpenMP's threads do not survive the forks of a search
     try:
-        return _run(asked)
+        return steps_of(asked, _STEPS)
     except torch.OutOfMemoryError:
         sys.exit(1)  # that it ran out, and where, is told by the one who watches
 
 
-def _run(asked: Asked) -> torch.nn.Module:
+def steps_of(asked: Asked, steps: int) -> torch.nn.Module:
+    """So many, and no more; returns the model."""
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     if asked.trainer != "none":
         from vramfit._step.trainers import train_by_trainer  # before processes are forked
     model = build(asked)
@@ -48,9 +49,9 @@ def _run(asked: Asked) -> torch.nn.Module:
         this = replace(asked, batch=batch)
         try:
             if asked.trainer != "none":
-                train_by_trainer(model, this, _STEPS)
+                train_by_trainer(model, this, steps)
             elif asked.train:
-                train(model, this, _STEPS)
+                train(model, this, steps)
             else:
                 generate(model, this)
         except ModuleNotFoundError:

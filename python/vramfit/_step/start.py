@@ -18,13 +18,29 @@ vramfit = ModuleType("vramfit")
 vramfit.__path__ = [str(Path(__file__).parents[1])]
 sys.modules["vramfit"] = vramfit
 
-if __name__ == "__main__":
+
+def main(file: Path) -> object:
+    """What it ran, which is to live until the process ends."""
+    from vramfit._step.asked import read, tell
+    from vramfit.standin._door import StandInError
+
+    asked = read(file)
     try:
-        from vramfit._step.asked import read
+        if asked.measured:
+            from vramfit._step.measured import measure
+
+            measure(asked)
+            return None
         from vramfit._step.run import run
 
-        model = run(read(Path(sys.argv[1])))
+        return run(asked)
     except ModuleNotFoundError as error:
-        from vramfit.standin._door import StandInError
+        lacks = f"{sys.executable} has no {error.name}: install it"
+        if not asked.measured:
+            raise StandInError(lacks) from error
+        tell(asked, refused=lacks)
+        return None
 
-        raise StandInError(f"{sys.executable} has no {error.name}: install it") from error
+
+if __name__ == "__main__":
+    lives = main(Path(sys.argv[1]))

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/matrix.h"
 
 namespace vramfit {
@@ -91,10 +92,12 @@ void CpuDevice::run(const MlpUpForward& op) {
 
 void CpuDevice::run(const Activate& op) {
   with_element(op.act.format(), [&op](auto e) { activate<decltype(e)>(op); });
+  if (op.largest != nullptr) find_largest(op.act, *op.largest);
 }
 
 void CpuDevice::run(const ActivateBackward& op) {
   with_element(op.act.format(), [&op](auto e) { backward<decltype(e)>(op); });
+  if (op.largest != nullptr) find_largest(op.pre, *op.largest);
 }
 
 }  // namespace vramfit

@@ -60,6 +60,7 @@ struct NormForward {
   Tensor& y;             ///< (N, h)
   Tensor* rstd;          ///< (N), accumulation dtype; null where nothing comes back for it
   Tensor* mean;          ///< (N); LayerNorm only
+  Tensor* largest = nullptr;  ///< finds y's, as FindLargest; null: nobody wants it
 };
 
 /// Overwrites dy with y, which is wanted next for the gradient of the weight that read it and was

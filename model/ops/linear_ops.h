@@ -82,8 +82,9 @@ struct MlpUpForward {
 /// act = silu(gate) · up, or gelu(pre).
 struct Activate {
   ActivationKind kind;
-  const Tensor& pre;  ///< (N, 2f) or (N, f)
-  Tensor& act;        ///< (N, f)
+  const Tensor& pre;          ///< (N, 2f) or (N, f)
+  Tensor& act;                ///< (N, f)
+  Tensor* largest = nullptr;  ///< finds act's, as FindLargest; null: nobody wants it
 };
 
 /// Overwrites pre with its gradient and the activation's gradient with the activation, which down's
@@ -92,6 +93,7 @@ struct ActivateBackward {
   ActivationKind kind;
   Tensor& pre;  ///< (N, 2f) or (N, f); in: pre-activation, out: its gradient
   Tensor& act;  ///< (N, f); in: the gradient of activation(pre), out: activation(pre)
+  Tensor* largest = nullptr;  ///< finds that of pre's gradient, as FindLargest; null: nobody wants it
 };
 
 }  // namespace vramfit

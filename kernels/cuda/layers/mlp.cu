@@ -1,4 +1,5 @@
 #include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/largest.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/layers/activation.cuh"
 
@@ -13,12 +14,10 @@ __device__ int own_pack() {
   return static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
 }
 
+/// Of one pack; returns the largest magnitude that it writes to act.
 template <typename T, int N, ActivationKind kKind>
-__global__ void __launch_bounds__(512) activate(const T* pre, T* act, int packs) {
+__device__ float activate_pack(const T* pre, T* act, std::int64_t width, int p) {
   constexpr bool kGated = kKind == ActivationKind::SwiGlu;
-  const int p = own_pack<N>();
-  if (p >= packs) return;
-  const std::int64_t width = std::int64_t{packs} * N;
   const T* gate = pre + blockIdx.x * width * (kGated ? 2 : 1) + std::int64_t{p} * N;
   Floats<N> values = load_floats<T, N>(gate);
   if constexpr (kGated) {
@@ -30,18 +29,26 @@ __global__ void __launch_bounds__(512) activate(const T* pre, T* act, int packs)
     for (int i = 0; i < N; ++i) values[i] = gelu(values[i]).value;
   }
   store_floats<T, N>(act + blockIdx.x * width + std::int64_t{p} * N, values);
+  return largest_of(values);
 }
 
 template <typename T, int N, ActivationKind kKind>
-__global__ void __launch_bounds__(512) differentiate(T* pre, T* act, int packs) {
-  constexpr bool kGated = kKind == ActivationKind::SwiGlu;
+__global__ void __launch_bounds__(512) activate(const T* pre, T* act, int packs, float* largest) {
   const int p = own_pack<N>();
-  if (p >= packs) return;
   const std::int64_t width = std::int64_t{packs} * N;
+  const float own = p < packs ? activate_pack<T, N, kKind>(pre, act, width, p) : 0.0F;
+  if (largest != nullptr) join_largest<T>(own, largest);
+}
+
+/// Of one pack; returns the largest magnitude that it writes to pre.
+template <typename T, int N, ActivationKind kKind>
+__device__ float differentiate_pack(T* pre, T* act, std::int64_t width, int p) {
+  constexpr bool kGated = kKind == ActivationKind::SwiGlu;
   T* gate = pre + blockIdx.x * width * (kGated ? 2 : 1) + std::int64_t{p} * N;
   T* out = act + blockIdx.x * width + std::int64_t{p} * N;
   Floats<N> x = load_floats<T, N>(gate);
   Floats<N> dact = load_floats<T, N>(out);
+  float largest = 0;
   if constexpr (kGated) {
     Floats<N> up = load_floats<T, N>(gate + width);
 #pragma unroll
@@ -53,6 +60,7 @@ __global__ void __launch_bounds__(512) differentiate(T* pre, T* act, int packs) 
       up[i] = gradient * curve.value;
     }
     store_floats<T, N>(gate + width, up);
+    largest = largest_of(up);
   } else {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
@@ -63,6 +71,15 @@ __global__ void __launch_bounds__(512) differentiate(T* pre, T* act, int packs) 
   }
   store_floats<T, N>(gate, x);
   store_floats<T, N>(out, dact);
+  return fmaxf(largest, largest_of(x));
+}
+
+template <typename T, int N, ActivationKind kKind>
+__global__ void __launch_bounds__(512) differentiate(T* pre, T* act, int packs, float* largest) {
+  const int p = own_pack<N>();
+  const std::int64_t width = std::int64_t{packs} * N;
+  const float own = p < packs ? differentiate_pack<T, N, kKind>(pre, act, width, p) : 0.0F;
+  if (largest != nullptr) join_largest<T>(own, largest);
 }
 
 template <typename Body>
@@ -88,7 +105,8 @@ void launch(const Activate& op, cudaStream_t stream) {
     const auto kernel = op.kind == ActivationKind::SwiGlu
                             ? activate<T, kSize, ActivationKind::SwiGlu>
                             : activate<T, kSize, ActivationKind::Gelu>;
-    start({"activate", on.grid, on.threads, stream}, kernel, op.pre.as<T>(), op.act.as<T>(), packs);
+    start({"activate", on.grid, on.threads, stream}, kernel, op.pre.as<T>(), op.act.as<T>(), packs,
+          largest_or_null(op.largest));
   });
 }
 
@@ -100,7 +118,7 @@ void launch(const ActivateBackward& op, cudaStream_t stream) {
                             ? differentiate<T, kSize, ActivationKind::SwiGlu>
                             : differentiate<T, kSize, ActivationKind::Gelu>;
     start({"activate_backward", on.grid, on.threads, stream}, kernel, op.pre.as<T>(),
-          op.act.as<T>(), packs);
+          op.act.as<T>(), packs, largest_or_null(op.largest));
   });
 }
 

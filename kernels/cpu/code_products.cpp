@@ -27,7 +27,7 @@ void encode(const EncodeTensor& op, const Tensor& to, bool transposed) {
   const std::int64_t columns = op.from.stored()[1];
   const auto from = input<Element>(op.from, rows, columns);
   auto* codes = output<Code>(to, rows * columns);
-  const float factor = code_factor(to.format().row().largest, scale_of(op.scale)[0]);
+  const float factor = code_factor(to.format().row().largest, scale_of(op.scale)[CodeScale::kLargest]);
   for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t c = 0; c < columns; ++c) {
       round_to(codes[transposed ? c * rows + n : n * columns + c],

@@ -12,11 +12,12 @@
 
 namespace vramfit {
 
-/// What is beside codes that share a scale, in fp32.
+/// What is beside codes that share a scale, in fp32: 16 bytes, as cuBLASLt wants scales to begin at
+/// a multiple of them.
 struct CodeScale {
-  static constexpr std::int64_t kLargest = 0;  ///< the largest magnitude of what they are made of
-  static constexpr std::int64_t kScale = 1;    ///< what they are multiplied by
-  static constexpr std::int64_t kValues = 2;
+  static constexpr std::int64_t kScale = 0;    ///< what they are multiplied by
+  static constexpr std::int64_t kLargest = 1;  ///< the largest magnitude of what they are made of
+  static constexpr std::int64_t kValues = 4;
 };
 
 /// The largest magnitude becomes that of `from` where it is larger; a NaN is none.

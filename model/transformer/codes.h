@@ -8,7 +8,7 @@ namespace vramfit {
 enum class Operand : std::uint8_t { Input, Weight, OutputGradient };
 
 /// The scales of what a block's linears multiply in codes, from its forward pass, which finds them,
-/// to its backward pass, which encodes the same once more the other way round: 96 B. Nothing where
+/// to its backward pass, which encodes the same once more the other way round: 192 B. Nothing where
 /// linears multiply what is stored.
 class CodeScales {
  public:

@@ -22,7 +22,7 @@ struct Encoded {
         scale(bench.floats({CodeScale::kValues})),
         codes(bench.tensor(format, shape)),
         transposed(bench.tensor(format, {shape[1], shape[0]})) {
-    set_values(scale, {0, 0});
+    set_values(scale, {0, 0, 0, 0});
     bench.device.run(FindLargest{from, scale});
     bench.device.run(EncodeTensor{from, scale, &codes, &transposed});
   }
@@ -83,7 +83,7 @@ TEST_P(CodesTest, OfZerosAreZeros) {
   Workbench bench(DType::Bf16);
   Encoded x(bench, GetParam(), {16, 16});
   set_values(x.from, std::vector<double>(256, 0));
-  set_values(x.scale, {0, 0});
+  set_values(x.scale, {0, 0, 0, 0});
   bench.device.run(FindLargest{x.from, x.scale});
   bench.device.run(EncodeTensor{x.from, x.scale, &x.codes, nullptr});
   EXPECT_EQ(largest_of(x.read(x.codes)), 0);
@@ -97,7 +97,7 @@ TEST(Largest, IsOfAllThatWasFound) {
   Workbench bench(DType::Bf16);
   Tensor scale = bench.floats({CodeScale::kValues});
   Tensor x = bench.random({16, 16});
-  set_values(scale, {1000, 0});
+  set_values(scale, {0, 1000, 0, 0});
   bench.device.run(FindLargest{x, scale});
   EXPECT_EQ(values_of(scale)[CodeScale::kLargest], 1000);
   std::vector<double> values = values_of(x);
@@ -149,15 +149,15 @@ TEST(Producers, FindTheLargestOfWhatTheyWrite) {
   Tensor y = bench.empty({5, 24});
   Tensor scale = bench.floats({CodeScale::kValues});
   const auto found = [&] { return values_of(scale)[CodeScale::kLargest]; };
-  set_values(scale, {0, 0});
+  set_values(scale, {0, 0, 0, 0});
   bench.device.run(NormForward{NormKind::RmsNorm, 1e-5F, x, weight, nullptr, y, nullptr, nullptr,
                                &scale});
   EXPECT_EQ(found(), largest_of(values_of(y)));
   Tensor act = bench.empty({5, 12});
-  set_values(scale, {0, 0});
+  set_values(scale, {0, 0, 0, 0});
   bench.device.run(Activate{ActivationKind::SwiGlu, x, act, &scale});
   EXPECT_EQ(found(), largest_of(values_of(act)));
-  set_values(scale, {0, 0});
+  set_values(scale, {0, 0, 0, 0});
   bench.device.run(ActivateBackward{ActivationKind::SwiGlu, x, act, &scale});
   EXPECT_EQ(found(), largest_of(values_of(x)));
 }

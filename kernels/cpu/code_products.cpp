@@ -27,7 +27,8 @@ void encode(const EncodeTensor& op, const Tensor& to, bool transposed) {
   const std::int64_t columns = op.from.stored()[1];
   const auto from = input<Element>(op.from, rows, columns);
   auto* codes = output<Code>(to, rows * columns);
-  const float factor = code_factor(to.format().row().largest, scale_of(op.scale)[CodeScale::kLargest]);
+  const float factor =
+      code_factor(to.format().row().largest, scale_of(op.scale)[CodeScale::kLargest]);
   for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t c = 0; c < columns; ++c) {
       round_to(codes[transposed ? c * rows + n : n * columns + c],
@@ -69,7 +70,8 @@ void multiply(const CodesProduct& op) {
       }
       sum *= scale;
       if (bias != nullptr) sum += static_cast<double>(static_cast<float>(bias[c]));
-      if (residual != nullptr) sum += static_cast<double>(static_cast<float>(residual[r * columns + c]));
+      if (residual != nullptr)
+        sum += static_cast<double>(static_cast<float>(residual[r * columns + c]));
       store(to[r][c], static_cast<Accumulator<Element>>(sum), op.accumulate);
     }
   }
@@ -83,6 +85,17 @@ void find_largest(const Tensor& from, const Tensor& scale) {
     const std::int64_t count = from.stored().elements();
     const auto* values = input<decltype(e)>(from, count);
     largest = std::max(largest, largest_magnitude(values, count));
+  });
+}
+
+void decode(const Tensor& codes, const Tensor& scale, const Tensor& to) {
+  const std::int64_t count = to.stored().elements();
+  const std::vector<float> values = read(codes, 1, count);
+  const float by = scale_of(scale)[CodeScale::kScale];
+  with_element(to.format(), [&](auto e) {
+    using Element = decltype(e);
+    auto* elements = output<Element>(to, count);
+    for (const float value : values) *elements++ = static_cast<Element>(value * by);
   });
 }
 

@@ -55,8 +55,8 @@ struct HostElement<DType::Fp8E5m2> {
 
 /// Whether ops compute with such elements as they are: those of 8 bits have scales beside them.
 template <typename Element>
-inline constexpr bool kComputes =
-    !std::is_integral_v<Element> && !std::is_same_v<Element, E4m3> && !std::is_same_v<Element, E5m2>;
+inline constexpr bool kComputes = !std::is_integral_v<Element> && !std::is_same_v<Element, E4m3> &&
+                                  !std::is_same_v<Element, E5m2>;
 
 /// Calls `body` with a value of the type that the format's elements have.
 template <typename Body>

@@ -67,8 +67,7 @@ OpCost cost(const FindLargest& op) {
 }
 
 OpCost cost(const EncodeTensor& op) {
-  return {"encode", op.from.name().base(),
-          bytes(op.from) + bytes(op.codes) + bytes(op.transposed)};
+  return {"encode", op.from.name().base(), bytes(op.from) + bytes(op.codes) + bytes(op.transposed)};
 }
 
 OpCost cost(const EmbeddingForward& op) {
@@ -182,7 +181,8 @@ OpCost cost(const MlpUpForward& op) {
 OpCost cost(const Activate& op) { return {"activate", "", bytes(op.pre) + bytes(op.act)}; }
 
 OpCost cost(const ActivateBackward& op) {
-  return {"activate_backward", "", 2 * bytes(op.pre) + 2 * bytes(op.act)};
+  const std::uint64_t read = op.codes == nullptr ? bytes(op.pre) : bytes(op.codes);
+  return {"activate_backward", "", read + bytes(op.pre) + 2 * bytes(op.act)};
 }
 
 // Scores, and their product with V.

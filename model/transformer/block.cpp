@@ -38,7 +38,8 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
     qkv.release();
     attention.probabilities.release();
   }
-  Tensor middle = project(model, out_of(layer), {"middle", layer}, attention.out, &x, nullptr, scales);
+  Tensor middle =
+      project(model, out_of(layer), {"middle", layer}, attention.out, &x, nullptr, scales);
   if (saved != nullptr) {
     saved->x = std::move(x);
     saved->qkv = std::move(qkv);
@@ -73,14 +74,18 @@ Activated activate(Model& model, int layer, const Tensor& middle, SavedActivatio
                        context.gemm_workspace, input.operands(), normed.norm()});
       return result;
     }
-    result.pre = project(model, up_of(layer), {"pre", layer}, normed.rows(), nullptr, nullptr,
-                         scales);
+    result.pre =
+        project(model, up_of(layer), {"pre", layer}, normed.rows(), nullptr, nullptr, scales);
   }
   result.act = context.activation({"act", layer}, {tokens, config.ffn});
-  Tensor largest;
-  if (scales != nullptr) largest = scales->of(Role::DownWeight, Operand::Input);
-  context.device.run(
-      Activate{config.activation, result.pre, result.act, largest ? &largest : nullptr});
+  if (scales == nullptr) {
+    context.device.run(Activate{config.activation, result.pre, result.act});
+    return result;
+  }
+  Tensor largest = scales->of(Role::DownWeight, Operand::Input);
+  Tensor pre_largest = scales->of_kept();
+  context.device.run(Activate{config.activation, result.pre, result.act, &largest, &pre_largest});
+  result.pre = kept_codes(context, layer, result.pre, *scales);
   return result;
 }
 
@@ -101,8 +106,21 @@ Tensor mlp_half(Model& model, int layer, Tensor middle, SavedActivations* saved)
 Tensor pre_again(Model& model, int layer, SavedActivations& saved) {
   const Tensor normed =
       normalize(model, norm2_of(layer), {"norm2", layer}, saved.middle, &saved.norm2);
-  return project(model, up_of(layer), {"pre", layer}, normed, nullptr, nullptr,
-                 saved.scales_or_null());
+  Tensor pre = project(model, up_of(layer), {"pre", layer}, normed, nullptr, nullptr,
+                       saved.scales_or_null());
+  return saved.scales ? kept_codes(model.context, layer, pre, saved.scales) : std::move(pre);
+}
+
+/// From the gradient of act to act itself, and from what is saved of pre to its gradient.
+void activate_backward(Model& model, int layer, SavedActivations& saved, Tensor& act) {
+  OpContext& context = model.context;
+  const ActivationKind kind = model.config.activation;
+  if (!saved.scales) return context.device.run(ActivateBackward{kind, saved.pre, act});
+  const Tensor codes = std::move(saved.pre);
+  const Tensor codes_scale = saved.scales.of_kept();
+  Tensor largest = saved.scales.of(Role::UpWeight, Operand::OutputGradient);
+  saved.pre = context.activation({"pre", layer}, codes.shape());
+  context.device.run(ActivateBackward{kind, saved.pre, act, &largest, &codes, &codes_scale});
 }
 
 /// The last of backward. x: (N, in), dy: (N, out).
@@ -124,10 +142,7 @@ bool mlp_half_backward(Model& model, int layer, SavedActivations& saved, Tensor&
   {
     auto [act, passed] =
         project_backward_input(model, down_of(layer), {"act", layer}, dx, saved.scales);
-    Tensor largest;
-    if (saved.scales) largest = saved.scales.of(Role::UpWeight, Operand::OutputGradient);
-    context.device.run(
-        ActivateBackward{config.activation, saved.pre, act, largest ? &largest : nullptr});
+    activate_backward(model, layer, saved, act);
     project_backward_weight(model, down_of(layer), act, dx, passed, saved.scales);
   }
   const Tensor dpre = std::move(saved.pre);

@@ -21,7 +21,7 @@ struct SavedActivations {
   SavedAttention attention;
   Tensor middle;  ///< (N, h), x + attention
   NormStatistics norm2;
-  Tensor pre;         ///< (N, 2f) or (N, f), before the activation
+  Tensor pre;  ///< (N, 2f) or (N, f), before the activation; in codes where linears multiply such
   CodeScales scales;  ///< where linears multiply codes; found anew by what is computed again
 
   const CodeScales* scales_or_null() const { return scales ? &scales : nullptr; }

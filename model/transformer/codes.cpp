@@ -3,8 +3,6 @@
 namespace vramfit {
 namespace {
 
-constexpr std::int64_t kOperands = 3;
-
 std::int64_t number_of(Role weight) {
   switch (weight) {
     case Role::QkvWeight:
@@ -28,21 +26,31 @@ Shape turned(const Shape& shape) { return {shape[1], shape[0]}; }
 }  // namespace
 
 CodeScales::CodeScales(OpContext& context, int layer) {
-  constexpr std::int64_t kLinears = 4;
   values_ = {context.ledger,
              {"code_scales", layer},
              Category::Activations,
              DType::Fp32,
-             {kLinears, kOperands, CodeScale::kValues}};
+             {kKept + 1, CodeScale::kValues}};
   context.device.run(FillNormal{values_, 0.0F, 0.0F, 0});
 }
 
 Tensor CodeScales::of(Role weight, Operand operand) const {
-  const std::int64_t number = number_of(weight) * kOperands + static_cast<std::int64_t>(operand);
+  return at(number_of(weight) * kOperands + static_cast<std::int64_t>(operand));
+}
+
+Tensor CodeScales::at(std::int64_t number) const {
   const Shape shape = {CodeScale::kValues};
   const std::uint64_t bytes = Format(DType::Fp32).bytes(CodeScale::kValues);
   return Tensor::view(values_, static_cast<std::uint64_t>(number) * bytes, values_.name(),
                       values_.category(), DType::Fp32, shape, shape);
+}
+
+Tensor kept_codes(OpContext& context, int layer, const Tensor& pre, const CodeScales& scales) {
+  Tensor codes = codes_of(context, {"pre_codes", layer}, Category::Activations,
+                          context.precisions.products, pre.shape());
+  Tensor scale = scales.of_kept();
+  context.device.run(EncodeTensor{pre, scale, &codes, nullptr});
+  return codes;
 }
 
 void multiply_codes(Model& model, const Projection& p, const Tensor& x, bool found,
@@ -60,9 +68,9 @@ void multiply_codes(Model& model, const Projection& p, const Tensor& x, bool fou
       codes_of(context, {"weight_codes", p.layer}, Category::Workspace, format, weight.stored());
   context.device.run(FindLargest{weight, weight_scale});
   context.device.run(EncodeTensor{weight, weight_scale, &weight_codes, nullptr});
-  context.device.run(CodesProduct{
-      LinearPass::Forward, weight, x_codes, x_scale, weight_codes, weight_scale,
-      model.weights.optional_value(p.bias, p.layer), residual, y, false, context.gemm_workspace});
+  context.device.run(CodesProduct{LinearPass::Forward, weight, x_codes, x_scale, weight_codes,
+                                  weight_scale, model.weights.optional_value(p.bias, p.layer),
+                                  residual, y, false, context.gemm_workspace});
 }
 
 Tensor multiply_codes_backward(Model& model, const Projection& p, const Tensor& dy, bool found,
@@ -72,9 +80,9 @@ Tensor multiply_codes_backward(Model& model, const Projection& p, const Tensor& 
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor dy_scale = scales.of(p.weight, Operand::OutputGradient);
   Tensor weight_scale = scales.of(p.weight, Operand::Weight);
-  Tensor transposed = codes_of(context, {"gradient_codes_transposed", p.layer},
-                               Category::Activations, formats.gradient_products,
-                               turned(dy.shape()));
+  Tensor transposed =
+      codes_of(context, {"gradient_codes_transposed", p.layer}, Category::Activations,
+               formats.gradient_products, turned(dy.shape()));
   Tensor codes = codes_of(context, {"gradient_codes", p.layer}, Category::Activations,
                           formats.gradient_products, dy.shape());
   if (!found) context.device.run(FindLargest{dy, dy_scale});
@@ -97,10 +105,10 @@ void multiply_codes_for_weight(Model& model, const Projection& p, const Tensor& 
                             context.precisions.products, turned(x.shape()));
   context.device.run(EncodeTensor{x, x_scale, nullptr, &x_codes});
   const GradientTarget dweight = model.weights.gradient(context, p.weight, p.layer);
-  context.device.run(CodesProduct{
-      LinearPass::BackwardWeight, model.weights.value(p.weight, p.layer), dy_codes, dy_scale,
-      x_codes, x_scale, nullptr, nullptr, dweight.tensor, dweight.accumulate,
-      context.gemm_workspace});
+  context.device.run(CodesProduct{LinearPass::BackwardWeight,
+                                  model.weights.value(p.weight, p.layer), dy_codes, dy_scale,
+                                  x_codes, x_scale, nullptr, nullptr, dweight.tensor,
+                                  dweight.accumulate, context.gemm_workspace});
 }
 
 }  // namespace vramfit

@@ -60,11 +60,6 @@ Precisions ModelPrecision::trained_precisions() const {
   return result;
 }
 
-std::string trained_precisions(const std::string& last_comma) {
-  return listed(
-      [](const auto& row) { return row.trains() && row.activations != DType::Fp64; }, last_comma);
-}
-
 ModelPrecision parse_model_precision(const std::string& text) {
   for (const ModelPrecision& row : kPrecisions) {
     if (text == row.name) return row;

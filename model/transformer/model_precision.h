@@ -14,8 +14,8 @@ struct ModelConfig;
 
 /// What a model is stored and computed in: plainly in one type, or, where it generates or is frozen
 /// beside adapters, with the weights of its linears quantised; where it is trained, with codes that
-/// are made of stored weights, inputs and gradients for each product. Embeddings, norms and, unless it is
-/// asked for, the head stay in the type of the activations, as practice has it.
+/// are made of stored weights, inputs and gradients for each product. Embeddings, norms and, unless
+/// it is asked for, the head stay in the type of the activations, as practice has it.
 struct ModelPrecision {
   const char* name;   ///< as --precision spells it
   DType activations;  ///< and all that is not said below
@@ -24,7 +24,7 @@ struct ModelPrecision {
   /// What output gradients are multiplied in, where weights of 16 bits are trained whose linears
   /// multiply codes of `inputs`; as the activations are: none are.
   Format gradients;
-  int sm;             ///< the oldest compute capability that multiplies so, 10 · major + minor
+  int sm;  ///< the oldest compute capability that multiplies so, 10 · major + minor
 
   constexpr ModelPrecision(DType plain)
       : ModelPrecision(Format(plain).name(), plain, plain, plain, plain, 0) {}
@@ -60,9 +60,6 @@ ModelPrecision parse_model_precision(const std::string& text);
 
 /// Throws BadInput where such a GPU does not multiply so.
 void require_arch(const ModelPrecision& precision, Arch arch);
-
-/// Those that train a whole model: "fp32, fp16, bf16 or fp8".
-std::string trained_precisions(const std::string& last_comma = ", ");
 
 /// Throws BadInput where some linear's sizes do not go with the formats.
 void require_linears(const ModelConfig& config, const ModelPrecision& precision,

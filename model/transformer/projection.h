@@ -51,7 +51,7 @@ Tensor project(Model& model, const Projection& p, const Name& name, const Tensor
 
 /// What a projection's way back to its input leaves for its weight's gradient.
 struct Passed {
-  Tensor du;        ///< (N, adapters · rank): of the first halves of adapters; nothing without them
+  Tensor du;  ///< (N, adapters · rank): of the first halves of adapters; nothing without them
   Tensor dy_codes;  ///< (out, N): dy's, transposed, where linears multiply codes
 };
 

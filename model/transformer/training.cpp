@@ -66,8 +66,8 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
 }
 
 Precisions precisions_of(const TrainingOptions& options) {
-  Precisions precisions = options.lora ? options.precision.precisions(false)
-                                       : options.precision.trained_precisions();
+  Precisions precisions =
+      options.lora ? options.precision.precisions(false) : options.precision.trained_precisions();
   precisions.optimizer_states = options.optimizer.moment_format(precisions.weights);
   return precisions;
 }

@@ -6,13 +6,13 @@
 
 namespace vramfit::gpu {
 
-/// FindLargest of what a warp's lanes store as T, by all of them: `largest` becomes that of their
-/// values' magnitudes, once rounded, where it is larger. Of a one-dimensional block.
+/// FindLargest of what a block's threads store as T, by all of them: `largest` becomes that of
+/// their values' magnitudes, once rounded, where it is larger. `shared` as block_max has it.
 template <typename T>
-__device__ void join_largest(float magnitude, float* largest) {
-  magnitude = to_float(from_float<T>(warp_max(magnitude)));
+__device__ void join_largest(float magnitude, float* shared, float* largest) {
+  magnitude = to_float(from_float<T>(block_max(magnitude, shared)));
   // Most are smaller than what is there, and need no atomic; magnitudes are in their bits' order.
-  if (threadIdx.x % kWarp == 0 && magnitude > *const_cast<const volatile float*>(largest)) {
+  if (threadIdx.x == 0 && magnitude > *const_cast<const volatile float*>(largest)) {
     atomicMax(reinterpret_cast<int*>(largest), __float_as_int(magnitude));
   }
 }

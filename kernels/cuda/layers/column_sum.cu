@@ -110,8 +110,8 @@ void launch(const BiasBackward& op, cudaStream_t stream) {
       const int packs = static_cast<int>(width / kSize);
       const dim3 grid(static_cast<unsigned>(ceil_divide(packs, kWarp)),
                       static_cast<unsigned>(groups));
-      start({"bias_backward", grid, dim3(kWarp, kWarps), stream}, sum_groups<T, kSize>, op.dy.as<T>(),
-            rows, packs, partials);
+      start({"bias_backward", grid, dim3(kWarp, kWarps), stream}, sum_groups<T, kSize>,
+            op.dy.as<T>(), rows, packs, partials);
     });
   });
   sum_partials(partials, groups, {&op.dbias, op.accumulate}, {nullptr, false}, stream);

@@ -23,7 +23,7 @@ struct Rows {
 /// One block per row, which is read once and held in registers.
 template <typename T, int N, int kPacks, bool kLayerNorm>
 __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T> rows) {
-  __shared__ float shared[2][kMaxWarps];
+  __shared__ float shared[3][kMaxWarps];
   take_turn();
   const std::int64_t row = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T
       largest = fmaxf(largest, largest_of(y));
     }
   }
-  if (rows.largest != nullptr) join_largest<T>(largest, rows.largest);
+  if (rows.largest != nullptr) join_largest<T>(largest, shared[2], rows.largest);
 }
 
 template <typename T>

@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(kThreads)
       if (p < packs) most = fmaxf(most, largest_of(pack[k].floats()));
     }
   }
-  join_largest<T>(most, largest);
+  __shared__ float shared[kMaxWarps];
+  join_largest<T>(most, shared, largest);
 }
 
 /// Four codes, the first in the lowest byte.
@@ -128,7 +129,8 @@ __global__ void __launch_bounds__(kThreads)
     if (row >= size.rows || column >= size.columns) continue;
 #pragma unroll
     for (int r = 0; r < kPatchRows; ++r) {
-      pack[k][r] = Pack<T, kPatchColumns>::load(from + std::int64_t{row + r} * size.columns + column);
+      pack[k][r] =
+          Pack<T, kPatchColumns>::load(from + std::int64_t{row + r} * size.columns + column);
     }
   }
   const float factor =
@@ -193,8 +195,8 @@ void launch_codes(const EncodeTensor& op, cudaStream_t stream) {
   }
   const dim3 grid(static_cast<unsigned>(ceil_divide(columns, kTile)),
                   static_cast<unsigned>(ceil_divide(rows, kTile)));
-  const auto kernel = op.codes != nullptr ? encode_transposed<T, kCode, true>
-                                          : encode_transposed<T, kCode, false>;
+  const auto kernel =
+      op.codes != nullptr ? encode_transposed<T, kCode, true> : encode_transposed<T, kCode, false>;
   start({"encode", grid, kThreads, stream}, kernel, from,
         op.codes != nullptr ? op.codes->as<std::uint8_t>() : nullptr,
         op.transposed->as<std::uint8_t>(),

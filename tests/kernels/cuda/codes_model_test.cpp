@@ -65,10 +65,11 @@ TEST_P(CodesModelTest, LearnsAsOnTheCpuAndAsIn16Bits) {
   const auto on_cpu = losses(host.device, host.ledger, config(), options("fp8"));
   const auto on_gpu = losses(gpu(), run.ledger, config(), options("fp8"));
   const auto plain = losses(gpu(), run.ledger, config(), options("bf16"));
-  std::printf("%s: loss %.4f to %.4f on the cpu, %.4f on the gpu, apart by %.1e at most; in bf16 "
-              "%.4f, apart by %.1e\n",
-              GetParam().c_str(), on_cpu.front(), on_cpu.back(), on_gpu.back(),
-              apart(on_cpu, on_gpu), plain.back(), apart(plain, on_gpu));
+  std::printf(
+      "%s: loss %.4f to %.4f on the cpu, %.4f on the gpu, apart by %.1e at most; in bf16 "
+      "%.4f, apart by %.1e\n",
+      GetParam().c_str(), on_cpu.front(), on_cpu.back(), on_gpu.back(), apart(on_cpu, on_gpu),
+      plain.back(), apart(plain, on_gpu));
   EXPECT_LT(apart(on_cpu, on_gpu), 5e-2);
   EXPECT_LT(apart(plain, on_gpu), 5e-2);
   EXPECT_LT(on_gpu.back(), 0.5 * on_gpu.front());

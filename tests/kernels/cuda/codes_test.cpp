@@ -11,7 +11,7 @@ namespace vramfit {
 namespace {
 
 /// One tile and less, tiles that are not full, long rows, long columns.
-const Shape kShapes[] = {{16, 16},  {48, 32},    {128, 128},  {144, 272},
+const Shape kShapes[] = {{16, 16},   {48, 32},   {128, 128},  {144, 272},
                          {16, 4096}, {4096, 16}, {2064, 1040}};
 
 std::string text(const Shape& shape) {
@@ -104,16 +104,39 @@ TEST_P(CodesTest, ProducersFindTheLargestOfWhatTheyWrite) {
       const std::int64_t width = kind == ActivationKind::SwiGlu ? shape[1] / 2 : shape[1];
       Twin pre = lab.random(shape);
       Twin act = lab.random({shape[0], width});
+      Twin of_pre = no_scale(lab);
       lab.run([&](Device& device, Side side) {
-        device.run(Activate{kind, side(pre), side(act), side(&scale)});
+        device.run(Activate{kind, side(pre), side(act), side(&scale), side(&of_pre)});
       });
       expect_found(scale, act, "activation of " + text(shape));
+      expect_found(of_pre, pre, "what is activated, of " + text(shape));
       scale = no_scale(lab);
       lab.run([&](Device& device, Side side) {
         device.run(ActivateBackward{kind, side(pre), side(act), side(&scale)});
       });
       expect_found(scale, pre, "activation's gradient of " + text(shape));
       scale = no_scale(lab);
+    }
+  }
+}
+
+TEST_P(CodesTest, AreReadByTheActivationsBackward) {
+  for (const Shape& shape : {Shape{16, 16}, Shape{48, 272}, Shape{64, 5504}}) {
+    for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
+      Lab lab(GetParam());
+      Twin kept = lab.random(shape);
+      Twin scale = no_scale(lab);
+      Twin codes = lab.stored(DType::Fp8, shape);
+      Twin pre = lab.empty(shape);
+      Twin act = lab.random({shape[0], kind == ActivationKind::SwiGlu ? shape[1] / 2 : shape[1]});
+      lab.run([&](Device& device, Side side) {
+        device.run(FindLargest{side(kept), side(scale)});
+        device.run(EncodeTensor{side(kept), side(scale), side(&codes), nullptr});
+        device.run(
+            ActivateBackward{kind, side(pre), side(act), nullptr, side(&codes), side(&scale)});
+      });
+      lab.expect_close(pre, Bound::once, "the gradient of what codes stand for, " + text(shape));
+      lab.expect_close(act, Bound::once, "the activation of what codes stand for, " + text(shape));
     }
   }
 }

@@ -150,16 +150,37 @@ TEST(Producers, FindTheLargestOfWhatTheyWrite) {
   Tensor scale = bench.floats({CodeScale::kValues});
   const auto found = [&] { return values_of(scale)[CodeScale::kLargest]; };
   set_values(scale, {0, 0, 0, 0});
-  bench.device.run(NormForward{NormKind::RmsNorm, 1e-5F, x, weight, nullptr, y, nullptr, nullptr,
-                               &scale});
+  bench.device.run(
+      NormForward{NormKind::RmsNorm, 1e-5F, x, weight, nullptr, y, nullptr, nullptr, &scale});
   EXPECT_EQ(found(), largest_of(values_of(y)));
   Tensor act = bench.empty({5, 12});
   set_values(scale, {0, 0, 0, 0});
-  bench.device.run(Activate{ActivationKind::SwiGlu, x, act, &scale});
+  Tensor of_pre = bench.floats({CodeScale::kValues});
+  set_values(of_pre, {0, 0, 0, 0});
+  bench.device.run(Activate{ActivationKind::SwiGlu, x, act, &scale, &of_pre});
   EXPECT_EQ(found(), largest_of(values_of(act)));
+  EXPECT_EQ(values_of(of_pre)[CodeScale::kLargest], largest_of(values_of(x)));
   set_values(scale, {0, 0, 0, 0});
   bench.device.run(ActivateBackward{ActivationKind::SwiGlu, x, act, &scale});
   EXPECT_EQ(found(), largest_of(values_of(x)));
+}
+
+// The activation's backward of codes is that of what they stand for.
+TEST(ActivateBackward, ReadsCodes) {
+  for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
+    Workbench bench(DType::Bf16);
+    const Encoded kept(bench, DType::Fp8, {16, 32});
+    const Tensor dact = bench.random({16, kind == ActivationKind::SwiGlu ? 16 : 32});
+    Tensor expected = bench.empty({16, 32});
+    set_values(expected, kept.read(kept.codes));
+    Tensor expected_act = bench.copy(dact);
+    bench.device.run(ActivateBackward{kind, expected, expected_act});
+    Tensor pre = bench.empty({16, 32});
+    Tensor act = bench.copy(dact);
+    bench.device.run(ActivateBackward{kind, pre, act, nullptr, &kept.codes, &kept.scale});
+    EXPECT_EQ(values_of(pre), values_of(expected));
+    EXPECT_EQ(values_of(act), values_of(expected_act));
+  }
 }
 
 }  // namespace

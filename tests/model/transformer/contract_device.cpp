@@ -113,7 +113,8 @@ void ContractDevice::check(const EncodeTensor& op) {
   if (op.codes != nullptr) expect_tensor(*op.codes, op.codes->format(), from);
   if (op.transposed == nullptr) return;
   expect_tensor(*op.transposed, op.transposed->format(), {from[1], from[0]});
-  if (op.codes != nullptr) EXPECT_EQ(op.codes->format(), op.transposed->format());
+  if (op.codes == nullptr) return;
+  EXPECT_EQ(op.codes->format(), op.transposed->format());
 }
 
 void ContractDevice::check(const CodesProduct& op) {
@@ -318,6 +319,7 @@ void ContractDevice::check(const Activate& op) {
   expect(op.pre, {act[0], (op.kind == ActivationKind::SwiGlu ? 2 : 1) * act[1]});
   expect(op.act, {act[0], act[1]});
   expect_largest(op.largest);
+  expect_largest(op.pre_largest);
 }
 
 void ContractDevice::check(const ActivateBackward& op) {
@@ -325,6 +327,10 @@ void ContractDevice::check(const ActivateBackward& op) {
   expect(op.pre, {act[0], (op.kind == ActivationKind::SwiGlu ? 2 : 1) * act[1]});
   expect(op.act, {act[0], act[1]});
   expect_largest(op.largest);
+  ASSERT_EQ(op.codes != nullptr, op.codes_scale != nullptr);
+  if (op.codes == nullptr) return;
+  expect_tensor(*op.codes, DType::Fp8, op.pre.shape());
+  expect_scale(*op.codes_scale);
 }
 
 void ContractDevice::check(const HeadLoss& op) {

@@ -31,8 +31,8 @@ std::string value_of_head(const std::string& value) {
 
 const std::array<AxisInfo, kAxes>& axes() {
   static const std::string precision_help =
-      "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
-      "adapters, also " +
+      "what weights and activations are stored in: fp32, fp16, bf16; training also fp8, of what\n"
+      "linears multiply; without training, and with adapters, also " +
       quantized_precisions() + ", of the weights of linears";
   static const std::array<AxisInfo, kAxes> table = {{
       {"model", "", "", "models, by their folders in data/models"},

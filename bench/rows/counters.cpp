@@ -97,10 +97,12 @@ void count_article(Counters& counters, const Row& row) {
 }
 
 void count_article_formula(Counters& counters, const Case& c) {
-  const auto precision =
-      article::precision_for(parse_model_precision(c.row[Axis::Precision]).linears);
-  if (!precision) return;
   const std::string& optimizer = c.row[Axis::Optimizer];
+  const ModelPrecision asked = parse_model_precision(c.row[Axis::Precision]);
+  // What is trained is stored in 16 bits where linears multiply in 8.
+  const auto precision =
+      article::precision_for(optimizer.empty() ? asked.linears : Format(asked.activations));
+  if (!precision) return;
   article::Question question =
       article::question_about(*c.config, *precision, c.size(Axis::Batch), c.size(Axis::Seq));
   question.training = !optimizer.empty();

@@ -68,15 +68,17 @@ void backward_input(const LinearBackwardInput& op) {
 }
 
 template <typename Element>
-void backward_bias(const LinearBackwardWeight& op, Matrix<const Element> dy, std::int64_t rows,
-                   std::int64_t out) {
-  require(op.partials != nullptr && op.partials->shape() == bias_partials_shape(rows, out),
+void backward_bias(const BiasBackward& op) {
+  const std::int64_t rows = op.dy.shape()[0];
+  const std::int64_t out = op.dy.shape()[1];
+  require(op.partials.shape() == bias_partials_shape(rows, out),
           "bias partials are not bias_partials_shape");
-  Element* dbias = output<Element>(*op.dbias, out);
+  const auto dy = input<Element>(op.dy, rows, out);
+  Element* dbias = output<Element>(op.dbias, out);
   for (std::int64_t o = 0; o < out; ++o) {
     Accumulator<Element> sum = 0;
     for (std::int64_t n = 0; n < rows; ++n) sum += dy[n][o];
-    store(dbias[o], sum, op.accumulate_dbias);
+    store(dbias[o], sum, op.accumulate);
   }
 }
 
@@ -93,7 +95,6 @@ void backward_weight(const LinearBackwardWeight& op) {
       store(dweight[o][i], dot(dy[0] + o, out, x[0] + i, in, rows), op.accumulate_dweight);
     }
   }
-  if (op.dbias != nullptr) backward_bias(op, dy, rows, out);
 }
 
 }  // namespace
@@ -109,6 +110,13 @@ void CpuDevice::run(const LinearBackwardInput& op) {
 
 void CpuDevice::run(const LinearBackwardWeight& op) {
   with_element(op.dy.format(), [&op](auto e) { backward_weight<decltype(e)>(op); });
+  if (op.dbias == nullptr) return;
+  require(op.partials != nullptr, "bias partials are not there");
+  run(BiasBackward{op.dy, *op.dbias, op.accumulate_dbias, *op.partials});
+}
+
+void CpuDevice::run(const BiasBackward& op) {
+  with_element(op.dy.format(), [&op](auto e) { backward_bias<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/matrix.h"
 
 namespace vramfit {
@@ -91,10 +92,14 @@ void CpuDevice::run(const MlpUpForward& op) {
 
 void CpuDevice::run(const Activate& op) {
   with_element(op.act.format(), [&op](auto e) { activate<decltype(e)>(op); });
+  if (op.largest != nullptr) find_largest(op.act, *op.largest);
+  if (op.pre_largest != nullptr) find_largest(op.pre, *op.pre_largest);
 }
 
 void CpuDevice::run(const ActivateBackward& op) {
+  if (op.codes != nullptr) decode(*op.codes, *op.codes_scale, op.pre);
   with_element(op.act.format(), [&op](auto e) { backward<decltype(e)>(op); });
+  if (op.largest != nullptr) find_largest(op.pre, *op.largest);
 }
 
 }  // namespace vramfit

@@ -1,4 +1,5 @@
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/norm_row.h"
 #include "model/ops/workspaces.h"
 
@@ -121,6 +122,7 @@ class Backward {
 
 void CpuDevice::run(const NormForward& op) {
   with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
+  if (op.largest != nullptr) find_largest(op.y, *op.largest);
 }
 
 void CpuDevice::run(const NormBackward& op) {

@@ -62,6 +62,14 @@ OpCost cost(const Quantize& op) {
   return {"quantize", op.to.name().base(), bytes(op.from) + bytes_of(op.to, elements)};
 }
 
+OpCost cost(const FindLargest& op) {
+  return {"find_largest", op.from.name().base(), bytes(op.from)};
+}
+
+OpCost cost(const EncodeTensor& op) {
+  return {"encode", op.from.name().base(), bytes(op.from) + bytes(op.codes) + bytes(op.transposed)};
+}
+
 OpCost cost(const EmbeddingForward& op) {
   const std::uint64_t positions =
       op.positions == nullptr ? 0 : bytes_of(*op.positions, op.tokens.shape()[1] * op.x.shape()[1]);
@@ -129,6 +137,20 @@ OpCost cost(const LinearBackwardWeight& op) {
           product(op.x.shape()[0], op.dweight)};
 }
 
+OpCost cost(const CodesProduct& op) {
+  constexpr const char* kNames[] = {"linear_forward", "linear_backward_input",
+                                    "linear_backward_weight"};
+  return {kNames[static_cast<int>(op.pass)], op.weight.name().base(),
+          bytes(op.a) + bytes(op.b) + bytes(op.bias) + bytes(op.residual) +
+              bytes_to(op.to, op.accumulate),
+          product(op.a.shape()[0], op.b)};
+}
+
+OpCost cost(const BiasBackward& op) {
+  return {"bias_backward", op.dbias.name().base(),
+          bytes(op.dy) + bytes_to(op.dbias, op.accumulate)};
+}
+
 // Of dy and y only the columns that adapters stand behind.
 OpCost cost(const LoraForward& op) {
   const std::int64_t added = op.u.shape()[0] * op.adapters.width();
@@ -159,7 +181,8 @@ OpCost cost(const MlpUpForward& op) {
 OpCost cost(const Activate& op) { return {"activate", "", bytes(op.pre) + bytes(op.act)}; }
 
 OpCost cost(const ActivateBackward& op) {
-  return {"activate_backward", "", 2 * bytes(op.pre) + 2 * bytes(op.act)};
+  const std::uint64_t read = op.codes == nullptr ? bytes(op.pre) : bytes(op.codes);
+  return {"activate_backward", "", read + bytes(op.pre) + 2 * bytes(op.act)};
 }
 
 // Scores, and their product with V.

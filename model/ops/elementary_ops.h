@@ -54,12 +54,13 @@ struct EmbeddingBackward {
 struct NormForward {
   NormKind kind;
   float eps;
-  const Tensor& x;       ///< (N, h)
-  const Tensor& weight;  ///< (h)
-  const Tensor* bias;    ///< (h); LayerNorm only
-  Tensor& y;             ///< (N, h)
-  Tensor* rstd;          ///< (N), accumulation dtype; null where nothing comes back for it
-  Tensor* mean;          ///< (N); LayerNorm only
+  const Tensor& x;            ///< (N, h)
+  const Tensor& weight;       ///< (h)
+  const Tensor* bias;         ///< (h); LayerNorm only
+  Tensor& y;                  ///< (N, h)
+  Tensor* rstd;               ///< (N), accumulation dtype; null where nothing comes back for it
+  Tensor* mean;               ///< (N); LayerNorm only
+  Tensor* largest = nullptr;  ///< finds y's, as FindLargest; null: nobody wants it
 };
 
 /// Overwrites dy with y, which is wanted next for the gradient of the weight that read it and was

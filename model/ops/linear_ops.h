@@ -82,8 +82,10 @@ struct MlpUpForward {
 /// act = silu(gate) · up, or gelu(pre).
 struct Activate {
   ActivationKind kind;
-  const Tensor& pre;  ///< (N, 2f) or (N, f)
-  Tensor& act;        ///< (N, f)
+  const Tensor& pre;              ///< (N, 2f) or (N, f)
+  Tensor& act;                    ///< (N, f)
+  Tensor* largest = nullptr;      ///< finds act's, as FindLargest; null: nobody wants it
+  Tensor* pre_largest = nullptr;  ///< and that of pre
 };
 
 /// Overwrites pre with its gradient and the activation's gradient with the activation, which down's
@@ -92,6 +94,12 @@ struct ActivateBackward {
   ActivationKind kind;
   Tensor& pre;  ///< (N, 2f) or (N, f); in: pre-activation, out: its gradient
   Tensor& act;  ///< (N, f); in: the gradient of activation(pre), out: activation(pre)
+  Tensor* largest =
+      nullptr;  ///< finds that of pre's gradient, as FindLargest; null: nobody wants it
+  /// (N, 2f) or (N, f), 8 bits: where they are read, code · scale rounded to pre's format, and pre
+  /// is written alone; null: it is read as well.
+  const Tensor* codes = nullptr;
+  const Tensor* codes_scale = nullptr;  ///< CodeScale's values
 };
 
 }  // namespace vramfit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/ops/attention_ops.h"
+#include "model/ops/code_ops.h"
 #include "model/ops/collective_ops.h"
 #include "model/ops/elementary_ops.h"
 #include "model/ops/head_ops.h"
@@ -23,6 +24,8 @@
   of(FillNormal)           \
   of(FillTokens)           \
   of(Quantize)             \
+  of(FindLargest)          \
+  of(EncodeTensor)         \
   of(EmbeddingForward)     \
   of(EmbeddingBackward)    \
   of(NormForward)          \
@@ -33,6 +36,8 @@
   of(LinearForward)        \
   of(LinearBackwardInput)  \
   of(LinearBackwardWeight) \
+  of(CodesProduct)         \
+  of(BiasBackward)         \
   of(LoraForward)          \
   of(LoraBackwardInput)    \
   of(LoraBackwardWeight)   \

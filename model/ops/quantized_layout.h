@@ -23,6 +23,13 @@ constexpr int nearest_code(const Codebook& codebook, float x) {
   return code;
 }
 
+/// What elements are multiplied by where codes share the scale 1 / factor: the largest magnitude
+/// becomes the format's largest. Of zeros any factor does.
+constexpr float code_factor(float largest_code, float largest) {
+  constexpr float kSmallest = 1e-30F;
+  return largest_code / (largest > kSmallest ? largest : kSmallest);
+}
+
 /// The smallest scale of what has a zero point: fp16's smallest normal.
 inline constexpr float kSmallestOffsetScale = 6.1035156e-5F;
 

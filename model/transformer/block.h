@@ -4,6 +4,7 @@
 
 #include "model/transformer/attention.h"
 #include "model/transformer/checkpointing.h"
+#include "model/transformer/codes.h"
 #include "model/transformer/norm.h"
 
 namespace vramfit {
@@ -20,7 +21,10 @@ struct SavedActivations {
   SavedAttention attention;
   Tensor middle;  ///< (N, h), x + attention
   NormStatistics norm2;
-  Tensor pre;  ///< (N, 2f) or (N, f), before the activation
+  Tensor pre;  ///< (N, 2f) or (N, f), before the activation; in codes where linears multiply such
+  CodeScales scales;  ///< where linears multiply codes; found anew by what is computed again
+
+  const CodeScales* scales_or_null() const { return scales ? &scales : nullptr; }
 };
 
 /// One transformer block: x → x + out(attention(norm1 x)) =: m → m + down(act(up(norm2 m))).

@@ -15,11 +15,11 @@ constexpr std::array kPrecisions = {
     ModelPrecision(DType::Fp16),
     ModelPrecision(DType::Bf16),
     // cuBLASLt scales rows and columns of fp8 products from Hopper on.
-    ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, 90),
-    ModelPrecision("int8", kBase, DType::Int8, DType::Int8, 80),
-    ModelPrecision("int8-wo", kBase, DType::Int8, kBase, 80),
-    ModelPrecision("nf4", kBase, *Format::named("nf4"), kBase, 80),
-    ModelPrecision("int4", kBase, *Format::named("int4"), kBase, 80),
+    ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, DType::Fp8E5m2, 90),
+    ModelPrecision("int8", kBase, DType::Int8, DType::Int8, kBase, 80),
+    ModelPrecision("int8-wo", kBase, DType::Int8, kBase, kBase, 80),
+    ModelPrecision("nf4", kBase, *Format::named("nf4"), kBase, kBase, 80),
+    ModelPrecision("int4", kBase, *Format::named("int4"), kBase, kBase, 80),
     ModelPrecision(DType::Fp64),
 };
 
@@ -49,6 +49,14 @@ Precisions ModelPrecision::precisions(bool quantize_head) const {
   result.linears = linears;
   result.linear_inputs = inputs;
   if (quantize_head) result.head = linears;
+  return result;
+}
+
+Precisions ModelPrecision::trained_precisions() const {
+  Precisions result = Precisions::plain(activations);
+  if (!quantized()) return result;
+  result.products = inputs;
+  result.gradient_products = gradients;
   return result;
 }
 

@@ -13,23 +13,36 @@ namespace vramfit {
 struct ModelConfig;
 
 /// What a model is stored and computed in: plainly in one type, or, where it generates or is frozen
-/// beside adapters, with the weights of its linears quantised. Embeddings, norms and, unless it is
-/// asked for, the head stay in the type of the activations, as practice has it.
+/// beside adapters, with the weights of its linears quantised; where it is trained, with codes that
+/// are made of stored weights, inputs and gradients for each product. Embeddings, norms and, unless
+/// it is asked for, the head stay in the type of the activations, as practice has it.
 struct ModelPrecision {
   const char* name;   ///< as --precision spells it
   DType activations;  ///< and all that is not said below
   Format linears;     ///< weights of the blocks' projections
   Format inputs;      ///< what multiplies them: of 8 bits, or as the activations are
-  int sm;             ///< the oldest compute capability that multiplies so, 10 · major + minor
+  /// What output gradients are multiplied in, where weights of 16 bits are trained whose linears
+  /// multiply codes of `inputs`; as the activations are: none are.
+  Format gradients;
+  int sm;  ///< the oldest compute capability that multiplies so, 10 · major + minor
 
   constexpr ModelPrecision(DType plain)
-      : ModelPrecision(Format(plain).name(), plain, plain, plain, 0) {}
+      : ModelPrecision(Format(plain).name(), plain, plain, plain, plain, 0) {}
   constexpr ModelPrecision(const char* name_, DType activations_, Format linears_, Format inputs_,
-                           int sm_)
-      : name(name_), activations(activations_), linears(linears_), inputs(inputs_), sm(sm_) {}
+                           Format gradients_, int sm_)
+      : name(name_),
+        activations(activations_),
+        linears(linears_),
+        inputs(inputs_),
+        gradients(gradients_),
+        sm(sm_) {}
 
   bool quantized() const { return linears != Format(activations); }
+  /// Whether all of a model is trained so.
+  bool trains() const { return !quantized() || gradients != Format(activations); }
   Precisions precisions(bool quantize_head) const;
+  /// Of a model that is trained: weights as activations are.
+  Precisions trained_precisions() const;
 
   friend bool operator==(const ModelPrecision& a, const ModelPrecision& b) {
     return std::string_view(a.name) == b.name;

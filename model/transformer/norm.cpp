@@ -1,9 +1,11 @@
 #include "model/transformer/norm.h"
 
+#include "model/transformer/codes.h"
+
 namespace vramfit {
 
 Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
-                 NormStatistics* keep) {
+                 NormStatistics* keep, Tensor* largest) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
   Tensor y = context.activation(name, x.shape());
@@ -16,17 +18,19 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
                                  model.weights.value(norm.weight, norm.layer),
                                  model.weights.optional_value(norm.bias, norm.layer), y,
                                  keep != nullptr ? &keep->rstd : nullptr,
-                                 keep != nullptr && has_mean ? &keep->mean : nullptr});
+                                 keep != nullptr && has_mean ? &keep->mean : nullptr, largest});
   return y;
 }
 
 NormedInput::NormedInput(Model& model, const Norm& norm, const Projection& linear, const Name& name,
-                         const Tensor& x, NormStatistics* keep)
+                         const Tensor& x, NormStatistics* keep, const CodeScales* scales)
     : x_(x) {
   const bool by_linear = keep == nullptr && model.adapters.none() &&
                          x.shape()[0] <= normed_rows(quantizes_input(model, linear));
   if (!by_linear) {
-    normed_ = normalize(model, norm, name, x, keep);
+    Tensor largest;
+    if (scales != nullptr) largest = scales->of(linear.weight, Operand::Input);
+    normed_ = normalize(model, norm, name, x, keep, largest ? &largest : nullptr);
   } else {
     norm_.emplace(InputNorm{model.config.norm, model.config.norm_eps,
                             model.weights.value(norm.weight, norm.layer),

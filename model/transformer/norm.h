@@ -24,16 +24,18 @@ struct NormStatistics {
 };
 
 /// norm(x), (N, h) → (N, h). `keep`: where the statistics go; null where none are needed.
+/// `largest`: where its largest magnitude is found; null where nobody wants it.
 Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
-                 NormStatistics* keep);
+                 NormStatistics* keep, Tensor* largest = nullptr);
 
 /// What a linear reads: norm(x), or x itself where the linear normalises it: few rows that neither
 /// backward nor adapters come back for.
 class NormedInput {
  public:
-  /// x, (N, h), must outlive it; `linear` reads it. `keep` as in normalize.
+  /// x, (N, h), must outlive it; `linear` reads it. `keep` as in normalize. `scales`: of a block
+  /// whose linears multiply codes; null: they do not.
   NormedInput(Model& model, const Norm& norm, const Projection& linear, const Name& name,
-              const Tensor& x, NormStatistics* keep);
+              const Tensor& x, NormStatistics* keep, const CodeScales* scales = nullptr);
 
   const Tensor& rows() const { return normed_ ? normed_ : x_; }
   /// What is still to be done to them; null: nothing.

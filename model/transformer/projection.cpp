@@ -1,8 +1,22 @@
 #include "model/transformer/projection.h"
 
 #include "model/transformer/adapted.h"
+#include "model/transformer/codes.h"
 
 namespace vramfit {
+namespace {
+
+/// The bias's gradient, where there is one, apart from the weight's.
+void bias_backward(Model& model, const Projection& p, const Tensor& dy) {
+  if (model.weights.optional_value(p.bias, p.layer) == nullptr) return;
+  OpContext& context = model.context;
+  const GradientTarget dbias = model.weights.gradient(context, p.bias, p.layer);
+  Tensor partials = context.scratch({"bias_partials", p.layer},
+                                    bias_partials_shape(dy.shape()[0], dy.shape()[1]));
+  context.device.run(BiasBackward{dy, dbias.tensor, dbias.accumulate, partials});
+}
+
+}  // namespace
 
 bool quantizes_input(const Model& model, const Projection& p) {
   const Format format = model.weights.value(p.weight, p.layer).format();
@@ -40,10 +54,16 @@ QuantizedOperands QuantizedInput::operands() {
 }
 
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
-               const Tensor* residual, const InputNorm* norm) {
+               const Tensor* residual, const InputNorm* norm, const CodeScales* scales) {
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor y = context.activation(name, {x.shape()[0], weight.stored()[0]});
+  if (context.precisions.multiplies_codes() && scales != nullptr) {
+    // Attention's output is cuDNN's; norms and activations are our own.
+    const bool found = p.weight != Role::OutWeight;
+    multiply_codes(model, p, x, found, residual, *scales, y);
+    return y;
+  }
   {
     QuantizedInput input(model, p, x);
     context.device.run(LinearForward{input.rows(), weight,
@@ -55,11 +75,16 @@ Tensor project(Model& model, const Projection& p, const Name& name, const Tensor
 }
 
 InputGradient project_backward_input(Model& model, const Projection& p, const Name& name,
-                                     const Tensor& dy) {
+                                     const Tensor& dy, const CodeScales& scales) {
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   const Shape& stored = weight.stored();
   Tensor dx = context.activation(name, {dy.shape()[0], stored[1]});
+  if (context.precisions.multiplies_codes()) {
+    const bool found = p.weight == Role::UpWeight;
+    Tensor dy_codes = multiply_codes_backward(model, p, dy, found, scales, dx);
+    return {std::move(dx), {Tensor(), std::move(dy_codes)}};
+  }
   {
     Tensor slab;
     if (is_quantized(weight.format())) {
@@ -75,13 +100,18 @@ InputGradient project_backward_input(Model& model, const Projection& p, const Na
                                            slab ? &slab : nullptr});
   }
   Tensor du = adapters_backward_input(model, p, dy, &dx);
-  return {std::move(dx), std::move(du)};
+  return {std::move(dx), {std::move(du), Tensor()}};
 }
 
 void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy,
-                             const Tensor& du) {
+                             const Passed& passed, const CodeScales& scales) {
   OpContext& context = model.context;
-  adapters_backward_weight(model, p, x, dy, du);
+  if (context.precisions.multiplies_codes()) {
+    multiply_codes_for_weight(model, p, x, passed.dy_codes, scales);
+    bias_backward(model, p, dy);
+    return;
+  }
+  adapters_backward_weight(model, p, x, dy, passed.du);
   if (!model.weights.trains(p.weight, p.layer)) return;
   const GradientTarget dweight = model.weights.gradient(context, p.weight, p.layer);
   if (model.weights.optional_value(p.bias, p.layer) == nullptr) {

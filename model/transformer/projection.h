@@ -4,6 +4,8 @@
 
 namespace vramfit {
 
+class CodeScales;
+
 /// A weight and its bias, which not every family has.
 struct Projection {
   Role weight;
@@ -41,23 +43,32 @@ class QuantizedInput {
 };
 
 /// x Wᵀ + bias (+ residual), and what adapters add; x: (N, in) → (N, out). `norm`: what is to be
-/// done to x before; there are no adapters then.
+/// done to x before; there are no adapters then. `scales`: of a block whose linears multiply codes,
+/// which has x's where norms and activations find it in passing.
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
-               const Tensor* residual = nullptr, const InputNorm* norm = nullptr);
+               const Tensor* residual = nullptr, const InputNorm* norm = nullptr,
+               const CodeScales* scales = nullptr);
+
+/// What a projection's way back to its input leaves for its weight's gradient.
+struct Passed {
+  Tensor du;  ///< (N, adapters · rank): of the first halves of adapters; nothing without them
+  Tensor dy_codes;  ///< (out, N): dy's, transposed, where linears multiply codes
+};
 
 /// What backward gets of a projection on the way to its input.
 struct InputGradient {
   Tensor dx;  ///< (N, in)
-  Tensor du;  ///< (N, adapters · rank): of the first halves of adapters; nothing without them
+  Passed passed;
 };
 
-/// dy W, and what comes through adapters; dy: (N, out).
+/// dy W, and what comes through adapters; dy: (N, out). `scales` as in project: dy's is there where
+/// the activation's backward found it.
 InputGradient project_backward_input(Model& model, const Projection& p, const Name& name,
-                                     const Tensor& dy);
+                                     const Tensor& dy, const CodeScales& scales);
 
 /// The gradients of weight and bias, or of their adapters where they are frozen; they are born here
 /// where they were not there.
 void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy,
-                             const Tensor& du);
+                             const Passed& passed, const CodeScales& scales);
 
 }  // namespace vramfit

@@ -13,6 +13,21 @@
 #include "model/transformer/sizes.h"
 
 namespace vramfit {
+namespace {
+
+/// Codes of a micro-batch are multiplied along its tokens as well.
+void require_code_rows(const TrainingOptions& options) {
+  if (!options.precision.quantized()) return;
+  const std::int64_t multiple = options.precision.inputs.row().multiple();
+  const std::int64_t tokens = checked_multiply(options.batch, options.seq);
+  if (tokens % multiple == 0) return;
+  throw BadInput(std::string("precision: ") + options.precision.name + " trains micro-batches of " +
+                 std::to_string(multiple) + ", " + std::to_string(2 * multiple) + ", … tokens; " +
+                 std::to_string(options.batch) + " x " + std::to_string(options.seq) + " are " +
+                 std::to_string(tokens) + ": bf16, or another --seq");
+}
+
+}  // namespace
 
 void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_own_family(config);
@@ -25,9 +40,11 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_precision(options.optimizer, options.precision.activations);
   if (options.lora) {
     require_lora(config.family, options.lora->rank, options.lora->targets, lora_targets(config));
-  } else if (options.precision.quantized()) {
+  } else if (!options.precision.trains()) {
     throw BadInput(std::string("precision: ") + options.precision.name +
-                   " weights are not trained; --lora 16 trains adapters beside them");
+                   " weights are not trained; --lora 16 trains adapters beside them, or fp8");
+  } else {
+    require_code_rows(options);
   }
   require_linears(config, options.precision, false);
   require_positions(config, options.seq);
@@ -49,7 +66,8 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
 }
 
 Precisions precisions_of(const TrainingOptions& options) {
-  Precisions precisions = options.precision.precisions(false);
+  Precisions precisions =
+      options.lora ? options.precision.precisions(false) : options.precision.trained_precisions();
   precisions.optimizer_states = options.optimizer.moment_format(precisions.weights);
   return precisions;
 }

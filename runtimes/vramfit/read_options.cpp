@@ -94,9 +94,10 @@ const Settings& step_settings() {
   static const Needs quantized = {few_bits.c_str(), in_few_bits};
   static const Settings rows = {
       {.name = "precision",
-       .help = "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
-               "training with --lora, also\n" +
-               quantized_precisions(),
+       .help =
+           "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); training also fp8, "
+           "whose linears multiply\ncodes; inference, and training with --lora, also\n" +
+           quantized_precisions(),
        .offers = precision_offers()},
       {"batch", Either, "", Number},
       {"seq", Either, "", Number},

@@ -165,6 +165,7 @@ Facts StepWorkload::facts() const {
       options());
   const auto* o = std::get_if<TrainingOptions>(&options());
   if (o == nullptr) return facts;
+  facts.weights = precisions_of(*o).linears;
   facts.optimizer_name = o->optimizer.name;
   facts.optimizer =
       facts.optimizer_name.starts_with("adam") ? Facts::Optimizer::Adam : Facts::Optimizer::Other;
@@ -236,6 +237,11 @@ std::string StepWorkload::types() const {
   if (o == nullptr) return generation_types(std::get<GenerationOptions>(options()));
   const std::string precision = name(o->precision.activations);
   std::string text = frozen_text(*o) + "and gradients in " + precision;
+  const Precisions stored = precisions_of(*o);
+  if (stored.multiplies_codes()) {
+    text += std::string(", multiplied in ") + stored.products.name() + " by linears, their " +
+            "outputs' gradients in " + stored.gradient_products.name();
+  }
   const char* trained = o->lora ? "adapters" : "weights";
   if (o->optimizer.master) text += std::string(", a copy of the ") + trained + " in fp32";
   if (o->optimizer.moments == 0) return text;

@@ -11,7 +11,7 @@ namespace vramfit {
 namespace {
 
 constexpr DType kAll[] = {DType::Fp64,  DType::Fp32, DType::Fp16, DType::Bf16,
-                          DType::Int32, DType::Fp8,  DType::Int8};
+                          DType::Int32, DType::Fp8,  DType::Int8, DType::Fp8E5m2};
 
 constexpr FormatRow kNf4 = Format::named("nf4")->row();
 /// 8 bits, and a byte of scale for 32: OCP's MXFP8.
@@ -23,7 +23,7 @@ constexpr FormatRow kMxfp8{.name = "mxfp8",
                            .scale = DType::Int8};
 
 TEST(Format, StoresEachPlainElementInItsBytes) {
-  const std::uint64_t expected[] = {8, 4, 2, 2, 4, 1, 1};
+  const std::uint64_t expected[] = {8, 4, 2, 2, 4, 1, 1, 1};
   for (std::size_t i = 0; i < std::size(kAll); ++i) {
     const Format format = kAll[i];
     EXPECT_EQ(format.bytes(0), 0U) << format.name();
@@ -85,6 +85,7 @@ TEST(Format, SaysWhatScalesItHasAndWhatItIsPaddedTo) {
   };
   says("bf16", Scales::None, 16);
   says("fp8", Scales::Row, 16);
+  says("e5m2", Scales::Tensor, 16);
   says("nf4", Scales::Block, 64);
   says("int4", Scales::Block, 128);
 }

@@ -10,14 +10,6 @@
 
 namespace vramfit {
 
-/// LinearBackwardWeight's bias: to (+)= column sums of dy.
-struct ColumnSum {
-  const Tensor& dy;  ///< (N, width)
-  Tensor& to;        ///< (width)
-  bool accumulate;
-  Tensor& partials;  ///< bias_partials_shape
-};
-
 /// HeadLoss between its GEMMs, for the tokens [first, first + count): logits to their gradients,
 /// padding columns to zero; the loss is added to, in an order that does not vary. Scratch: 4 B a
 /// token in `op.gemm_workspace`.
@@ -60,7 +52,6 @@ struct FlashBackwardFp32 {
 VRAMFIT_OPS(VRAMFIT_LAUNCH)
 #undef VRAMFIT_LAUNCH
 
-void launch(const ColumnSum&, cudaStream_t);
 void launch(const HeadLossChunk&, cudaStream_t);
 void launch(const HeadGradientRounding&, cudaStream_t);
 void launch(const AttentionSoftmax&, cudaStream_t);

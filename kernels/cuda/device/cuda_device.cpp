@@ -67,6 +67,7 @@ struct CudaDevice::Impl {
   void run(const LoraForward& op) { add_adapters(op, gemms); }
   void run(const LoraBackwardInput& op) { multiply_adapters(op, gemms); }
   void run(const LoraBackwardWeight& op) { multiply_adapters(op, gemms); }
+  void run(const CodesProduct& op) { multiply_codes(op, gemms); }
   void run(const MlpUpForward& op);
   void run(const AttentionForward& op);
   void run(const AttentionBackward& op);
@@ -181,7 +182,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
        GemmMatrix::of(op.dweight, out, in), op.accumulate_dweight ? op.dweight.data() : nullptr},
       op.workspace);
   if (op.dbias == nullptr) return;
-  launch(ColumnSum{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, stream);
+  launch(BiasBackward{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, stream);
 }
 
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that

@@ -31,8 +31,8 @@ std::int64_t columns_of(const GemmMatrix& m) { return m.transposed ? m.rows : m.
 
 void require_sizes(const Gemm& gemm) {
   const bool fit = columns_of(gemm.a) == rows_of(gemm.b) && rows_of(gemm.a) == gemm.to.rows &&
-                   columns_of(gemm.b) == gemm.to.columns && gemm.a.format == gemm.b.format &&
-                   !gemm.to.transposed;
+                   columns_of(gemm.b) == gemm.to.columns && !gemm.to.transposed &&
+                   (gemm.a.format == gemm.b.format || gemm.scales == GemmScales::Tensor);
   if (!fit) throw std::logic_error("a GEMM's matrices do not fit each other");
 }
 

@@ -30,8 +30,15 @@ struct GemmMatrix {
   GemmMatrix transpose() const;
 };
 
-/// to = scale · a · b + plus + bias, summed in fp32 and rounded once. Where a and b are fp8, `to`
-/// is of 16 bits, and rows of a and columns of b have scales.
+/// What codes of 8 bits are multiplied by.
+enum class GemmScales : std::uint8_t {
+  None,    ///< there are none
+  Rows,    ///< a's rows and b's columns by their own
+  Tensor,  ///< all of a by one, all of b by another
+};
+
+/// to = scale · a · b + plus + bias, summed in fp32 and rounded once. Where a and b are codes of 8
+/// bits, of which not both are e5m2, `to` is of 16 bits.
 struct Gemm {
   GemmMatrix a;
   GemmMatrix b;
@@ -40,8 +47,10 @@ struct Gemm {
   const void* bias = nullptr;  ///< a row of `to`'s width and format; null: none
   float scale = 1.0F;
   std::int64_t batch = 1;
-  const float* a_scales = nullptr;  ///< of a's rows; fp8
-  const float* b_scales = nullptr;  ///< of b's columns; fp8
+  GemmScales scales = GemmScales::None;
+  const float* a_scales = nullptr;
+  const float* b_scales = nullptr;
+  bool fast = false;  ///< sums of codes may keep fewer bits, 14 on Hopper
 };
 
 struct GemmOptions {

@@ -31,6 +31,8 @@ GemmKey gemm_key(const Gemm& gemm, bool tf32, std::uint64_t workspace_bytes) {
           gemm.plus == nullptr ? 0 : alignment(gemm.plus),
           gemm.bias == nullptr ? 0 : alignment(gemm.bias),
           tf32,
+          gemm.scales,
+          gemm.fast,
           workspace_bytes};
 }
 

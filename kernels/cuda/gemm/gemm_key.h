@@ -37,6 +37,8 @@ struct GemmKey {
   std::uint32_t plus_alignment;  ///< 0: nothing is added
   std::uint32_t bias_alignment;  ///< 0: no bias
   bool tf32;
+  GemmScales scales;
+  bool fast;
   std::uint64_t workspace_bytes;
 
   friend auto operator<=>(const GemmKey&, const GemmKey&) = default;

@@ -64,12 +64,12 @@ GemmProblem::GemmProblem(const Gemm& gemm, bool tf32) {
         "cublasLtMatmulDescCreate");
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, gemm.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, gemm.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (gemm.a_scales != nullptr) {
+  if (gemm.scales == GemmScales::Rows) {
     set(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
     set(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
-    // Sums on Hopper's tensor cores keep 14 bits; adding them up outside would halve the speed.
-    set(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   }
+  // Sums on Hopper's tensor cores keep 14 bits, unless they are added up outside now and then.
+  if (gemm.fast) set(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
   if (gemm.bias != nullptr) {
     set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, gpu::library_type(gemm.to.format));

@@ -20,10 +20,13 @@ static void from_json(const Json& json, Format& format) {
 NLOHMANN_JSON_SERIALIZE_ENUM(GemmSum, {{GemmSum::None, "none"},
                                        {GemmSum::Other, "other"},
                                        {GemmSum::InPlace, "in_place"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(GemmScales, {{GemmScales::None, "none"},
+                                          {GemmScales::Rows, "rows"},
+                                          {GemmScales::Tensor, "tensor"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GemmOperand, rows, columns, step, batch_step, transposed, format,
                                    alignment)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GemmKey, a, b, to, batch, sum, plus_alignment, bias_alignment,
-                                   tf32, workspace_bytes)
+                                   tf32, scales, fast, workspace_bytes)
 
 namespace {
 
@@ -33,7 +36,7 @@ std::string header() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  return "vramfit gemm algorithms 3, cuBLAS " + cublas_version() + ", " + properties.name;
+  return "vramfit gemm algorithms 4, cuBLAS " + cublas_version() + ", " + properties.name;
 }
 
 }  // namespace

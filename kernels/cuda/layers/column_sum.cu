@@ -96,12 +96,12 @@ void gpu::sum_partials(const float* partials, std::int64_t groups, const ColumnT
   });
 }
 
-void launch(const ColumnSum& op, cudaStream_t stream) {
+void launch(const BiasBackward& op, cudaStream_t stream) {
   const std::int64_t rows = op.dy.shape()[0];
   const std::int64_t width = op.dy.shape()[1];
   const std::int64_t groups = column_sum_groups(rows);
   expect(op.partials.shape() == bias_partials_shape(rows, width),
-         "column_sum: partials are not bias_partials_shape");
+         "bias_backward: partials are not bias_partials_shape");
   auto* partials = op.partials.as<float>();
   with_element(op.dy.format(), [&](auto element) {
     using T = decltype(element);
@@ -110,11 +110,11 @@ void launch(const ColumnSum& op, cudaStream_t stream) {
       const int packs = static_cast<int>(width / kSize);
       const dim3 grid(static_cast<unsigned>(ceil_divide(packs, kWarp)),
                       static_cast<unsigned>(groups));
-      start({"column_sum", grid, dim3(kWarp, kWarps), stream}, sum_groups<T, kSize>, op.dy.as<T>(),
-            rows, packs, partials);
+      start({"bias_backward", grid, dim3(kWarp, kWarps), stream}, sum_groups<T, kSize>,
+            op.dy.as<T>(), rows, packs, partials);
     });
   });
-  sum_partials(partials, groups, {&op.to, op.accumulate}, {nullptr, false}, stream);
+  sum_partials(partials, groups, {&op.dbias, op.accumulate}, {nullptr, false}, stream);
 }
 
 }  // namespace vramfit

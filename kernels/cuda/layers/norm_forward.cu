@@ -1,4 +1,5 @@
 #include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/largest.cuh"
 #include "kernels/cuda/base/launch.h"
 
 namespace vramfit {
@@ -14,6 +15,7 @@ struct Rows {
   T* y;
   float* rstd;
   float* mean;
+  float* largest;
   int packs;
   float eps;
 };
@@ -21,7 +23,7 @@ struct Rows {
 /// One block per row, which is read once and held in registers.
 template <typename T, int N, int kPacks, bool kLayerNorm>
 __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T> rows) {
-  __shared__ float shared[2][kMaxWarps];
+  __shared__ float shared[3][kMaxWarps];
   take_turn();
   const std::int64_t row = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
@@ -59,6 +61,7 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T
   if (thread == 0 && rows.rstd != nullptr) rows.rstd[row] = rstd;
   if (thread == 0 && rows.mean != nullptr) rows.mean[row] = mean;
 
+  float largest = 0;
 #pragma unroll
   for (int k = 0; k < kPacks; ++k) {
     const int p = thread + k * threads;
@@ -73,8 +76,10 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T
         for (int i = 0; i < N; ++i) y[i] += bias[i];
       }
       store_floats<T, N>(rows.y + row * width + p * N, y);
+      largest = fmaxf(largest, largest_of(y));
     }
   }
+  if (rows.largest != nullptr) join_largest<T>(largest, shared[2], rows.largest);
 }
 
 template <typename T>
@@ -100,6 +105,7 @@ void launch(const NormForward& op, cudaStream_t stream) {
                             op.y.as<T>(),
                             data_or_null<float>(op.rstd),
                             data_or_null<float>(op.mean),
+                            largest_or_null(op.largest),
                             static_cast<int>(width / kSize),
                             op.eps};
       with_row_in_registers(rows.packs, "norm_forward", [&](auto packs, int threads) {

@@ -92,7 +92,8 @@ template <typename Body>
 void with_codes(const Tensor& weight, const Body& body) {
   with_row(weight.format(), [&](auto row) {
     constexpr std::size_t kRow = decltype(row)::value;
-    if constexpr (kFormats[kRow].scales != Scales::None) {
+    constexpr Scales kScales = kFormats[kRow].scales;
+    if constexpr (kScales == Scales::Row || kScales == Scales::Block) {
       body(Codes<kRow>(weight));
     } else {
       expect(false, "a weight's format has no codes");

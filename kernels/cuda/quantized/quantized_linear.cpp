@@ -39,12 +39,31 @@ void multiply_fp8(const LinearForward& op, GemmRunner& gemms) {
             GemmMatrix::of(op.y, rows, out)};
   gemm.plus = op.residual == nullptr ? nullptr : op.residual->data();
   gemm.bias = op.bias == nullptr ? nullptr : op.bias->data();
+  gemm.scales = GemmScales::Rows;
   gemm.a_scales = op.quantized.x_scales->as<float>();
   gemm.b_scales = op.quantized.weight_scales->as<float>();
+  gemm.fast = true;
   gemms.run(gemm, op.workspace);
 }
 
+/// All elements of a tensor of two dimensions.
+GemmMatrix all_of(const Tensor& tensor) {
+  return GemmMatrix::of(tensor, tensor.stored()[0], tensor.stored()[1]);
+}
+
 }  // namespace
+
+void multiply_codes(const CodesProduct& op, GemmRunner& gemms) {
+  Gemm gemm{all_of(op.a), all_of(op.b).transpose(), all_of(op.to)};
+  if (op.accumulate) gemm.plus = op.to.data();
+  if (op.residual != nullptr) gemm.plus = op.residual->data();
+  if (op.bias != nullptr) gemm.bias = op.bias->data();
+  gemm.scales = GemmScales::Tensor;
+  gemm.a_scales = op.a_scale.as<float>() + CodeScale::kScale;
+  gemm.b_scales = op.b_scale.as<float>() + CodeScale::kScale;
+  gemm.fast = op.pass == LinearPass::Forward;
+  gemms.run(gemm, op.workspace);
+}
 
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream) {
   if (op.x.format() == Format(DType::Fp8)) return multiply_fp8(op, gemms);

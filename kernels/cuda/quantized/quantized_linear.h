@@ -3,12 +3,15 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/gemm/gemm.h"
+#include "model/ops/code_ops.h"
 #include "model/ops/linear_ops.h"
 
 namespace vramfit {
 
 /// LinearForward of a weight that is quantised, and of more than kFusedRows rows, which may be.
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream);
+
+void multiply_codes(const CodesProduct& op, GemmRunner& gemms);
 
 /// LinearBackwardInput of a weight that is quantised.
 void multiply_quantized(const LinearBackwardInput& op, GemmRunner& gemms, cudaStream_t stream);

@@ -58,6 +58,9 @@ const TrainingCase kTraining[] = {
     {"llama2-7b", of("nf4"), "adamw", kFlash, 4, 512, 1, {}, 16},
     {"llama2-7b", of("int8"), "adamw", kFlash, 16, 512, 1, {Checkpoint::Full}, 16},
     {"llama2-7b", of("fp8"), "adamw-8bit", kFlash, 2, 777, 2, {Checkpoint::Selective}, 8},
+    {"llama2-7b", of("fp8"), "adamw-same", kFlash, 4, 2048},
+    {"gpt2-124m", of("fp8"), "adamw-master", kFlash, 5, 1024, 2, {Checkpoint::Full}},
+    {"qwen2-1.5b", of("fp8"), "adamw-8bit", kFlash, 3, 528, 1, {Checkpoint::Selective, 2}},
     {"mistral-7b", of("int4"), "lion", kCublas, 1, 12, 1, {}, 64},
     {"qwen2-1.5b", DType::Fp16, "adamw-master", kFlash, 3, 333, 1, {Checkpoint::Full, 2}, 5},
 };

@@ -102,6 +102,25 @@ TEST(CheckpointingLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
   }
 }
 
+TEST(CodesLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
+  constexpr Arch kHopper{90};  // which fp8 is for
+  ModelConfig config = small_llama();
+  for (const char* optimizer : {"adamw-same", "adamw-master"}) {
+    for (const Checkpoint kind : {Checkpoint::None, Checkpoint::Selective, Checkpoint::Full}) {
+      SCOPED_TRACE(std::string(optimizer) + ", " + name(kind));
+      TrainingOptions options;
+      options.precision = parse_model_precision("fp8");
+      options.optimizer = optimizer_named(optimizer);
+      options.checkpointing.kind = kind;
+      options.seq = 16;
+      options.accumulate = 2;
+      Host host(HostSource::kDefaultCapacity, kHopper);
+      expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
+                   dry_run({kHopper}, config, options, kSteps));
+    }
+  }
+}
+
 TEST(LoraLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
   const ModelConfig config = small_llama();
   for (const ModelPrecision& precision : model_precisions()) {

@@ -10,10 +10,12 @@
 
 namespace vramfit {
 
+/// What weights are stored in.
 inline std::vector<Format> quantized_formats() {
   std::vector<Format> formats;
   for (const FormatRow& row : kFormats) {
-    if (row.scales != Scales::None && !row.packed()) formats.push_back(*Format::named(row.name));
+    const bool stored = row.scales == Scales::Row || row.scales == Scales::Block;
+    if (stored && !row.packed()) formats.push_back(*Format::named(row.name));
   }
   return formats;
 }

@@ -61,6 +61,9 @@ class ContractDevice : public EachOp<ContractDevice> {
   /// What a linear multiplies, and what it has beside that where the weight is quantised.
   void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized,
                      const InputNorm* norm);
+  /// CodeScale's values.
+  void expect_scale(const Tensor& scale);
+  void expect_largest(const Tensor* scale);
   /// What the second halves of adapters have in common.
   void expect_adapters(const AdaptersOfLinear& adapters, const Tensor& u, const Tensor& b,
                        const Tensor& y);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "model/errors.h"
 #include "model/transformer/run.h"
 #include "runtimes/vramfit/virtual_memory.h"
 #include "tests/model/transformer/contract_device.h"
@@ -63,6 +64,51 @@ TEST(Contracts, AreKeptByCheckpointing) {
       EXPECT_EQ(calls["norm_forward"], 2 * 3 + 1 + 3 * (full ? 2 : 1));
     }
   }
+}
+
+// Of a block's linears each encodes what it multiplies, three products' two operands; what norms
+// and activations write they find the largest of themselves.
+TEST(Contracts, AreKeptByTrainingInCodes) {
+  for (const std::string& model : every_kind_of_model()) {
+    for (const Checkpoint kind : {Checkpoint::None, Checkpoint::Selective, Checkpoint::Full}) {
+      SCOPED_TRACE(model + " " + name(kind));
+      TrainingOptions options;
+      options.precision = parse_model_precision("fp8");
+      options.optimizer = optimizer_named("adamw-master");
+      options.checkpointing.kind = kind;
+      options.batch = 2;
+      options.seq = 24;
+      auto calls = calls_of(DType::Bf16, [&](Device& device, Ledger& ledger) {
+        run_training(device, ledger, shallow(model, 3), options, 1);
+      });
+      if (HasFailure()) return;
+      EXPECT_EQ(calls["linear_backward_input"], 3 * 4);
+      EXPECT_EQ(calls["linear_backward_weight"], 3 * 4);
+      EXPECT_EQ(calls["mlp_up_forward"], 0);
+      if (kind != Checkpoint::None) continue;
+      EXPECT_EQ(calls["linear_forward"], 3 * 4);
+      EXPECT_EQ(calls["encode"], 3 * (2 * 4 + 1 + 3 * 4)) << "and what the activation is of";
+      EXPECT_EQ(calls["find_largest"], 3 * (4 + 1 + 3));
+    }
+  }
+}
+
+TEST(Contracts, OfCodesRefuseWhatIsNoMultipleOf16) {
+  TrainingOptions options;
+  options.precision = parse_model_precision("fp8");
+  options.batch = 3;
+  options.seq = 40;
+  try {
+    validate(shallow("llama2-7b"), options);
+    FAIL();
+  } catch (const BadInput& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "precision: fp8 trains micro-batches of 16, 32, … tokens; 3 x 40 are 120: bf16, or "
+        "another --seq");
+  }
+  options.seq = 48;
+  validate(shallow("llama2-7b"), options);
 }
 
 TEST(Contracts, AreKeptByAdapters) {

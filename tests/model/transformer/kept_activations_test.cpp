@@ -40,6 +40,13 @@ TEST(KeptActivations, OfLlama2And16Bits) {
   }
 }
 
+// What the activation is computed from takes half; a block's scales are there as well.
+TEST(KeptActivations, OfLlama2AndFp8) {
+  TrainingOptions options = options_for(DType::Bf16, AttentionForm::Flash, 4, 2048);
+  options.precision = parse_model_precision("fp8");
+  EXPECT_EQ(kept_by_a_layer("llama2-7b", options) * 8192, (93'320.0 - 22'016.0) * 8192 + 208);
+}
+
 TEST(KeptActivations, OfGpt2And16Bits) {
   EXPECT_EQ(kept_by_a_layer("gpt2-1.5b", options_for(DType::Bf16, AttentionForm::Flash, 8, 1024)),
             32'116);

@@ -164,6 +164,12 @@ void validate(const ModelConfig& config, const TorchOptions& options) {
         "autocast: fp16 needs GradScaler, which takes no gradients in 16 bits; --precision "
         "fp32");
   }
+  if (training.fused_head && training.distributed) {
+    throw BadInput("fused-lm-head: is predicted of one GPU; vramfit run runs it over several");
+  }
+  if (training.fused_head && config.head_bias) {
+    throw BadInput("fused-lm-head: is not predicted of a head with a bias; vramfit run");
+  }
   if (training.lora) {
     require_lora(config.family, training.lora->rank, training.lora->targets,
                  projection_names(config));

@@ -131,6 +131,10 @@ const Settings& settings_of_a_run() {
        .with = Training,
        .help = "the script keeps the loss alone, as a Trainer does: logits go before backward",
        .takes = Nothing},
+      {.name = "fused-lm-head",
+       .with = Training,
+       .help = "the loss by TRL's fused head, as SFTTrainer has it: no logits are kept",
+       .takes = Nothing},
       {.name = "generate",
        .with = Inference,
        .help = "new tokens (default 1)",
@@ -236,6 +240,7 @@ TorchTraining training_options(const Flags& flags, const ModelConfig& model) {
   options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(default_optimizer(flags)));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   options.loss_only = has(flags, "loss-only");
+  options.fused_head = has(flags, "fused-lm-head");
   if (const auto type = typed(flags, "autocast")) options.autocast = parse_precision(*type);
   options.checkpoint = checkpointing(flags);
   options.lora = lora_options(flags, model);
@@ -275,6 +280,7 @@ Json asked(const TorchOptions& options) {
                  {"optimizer", name(o->optimizer)},
                  {"accumulate", o->accumulate},
                  {"loss_only", keeps_loss_only(*o)},
+                 {"fused_lm_head", o->fused_head},
                  {"checkpoint", json_of(o->checkpoint)},
                  {"lora", nullptr},
                  {"quant", json_of(o->pretrained)},

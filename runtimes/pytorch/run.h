@@ -32,6 +32,7 @@ struct TorchTraining {
   std::int64_t seq = 2048;
   std::int64_t accumulate = 1;  ///< micro-batches in a step
   bool loss_only = false;       ///< logits go before backward: the script keeps the loss alone
+  bool fused_head = false;      ///< TRL's: there are no logits
   std::optional<Pretrained> pretrained;
   std::optional<Distributed> distributed;  ///< absent: one GPU
 };
@@ -39,7 +40,7 @@ struct TorchTraining {
 /// `loss = model(ids, labels=ids).loss`, as a Trainer has it, and every script of several GPUs
 /// here.
 inline bool keeps_loss_only(const TorchTraining& options) {
-  return options.loss_only || options.distributed;
+  return options.loss_only || options.fused_head || options.distributed;
 }
 
 /// Whether what is looked at is a stage of a pipeline.

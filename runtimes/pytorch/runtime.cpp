@@ -125,7 +125,7 @@ Facts TorchWorkload::facts() const {
   facts.optimizer = kind_of(o->optimizer);
   facts.optimizer_name = name(o->optimizer);
   facts.adapters = o->lora.has_value();
-  facts.whole_logits = true;
+  facts.whole_logits = !o->fused_head;
   facts.checkpointing = o->checkpoint != GradientCheckpointing::None;
   facts.autocast = o->autocast.has_value();
   return facts;

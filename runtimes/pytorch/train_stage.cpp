@@ -14,6 +14,7 @@ ModelSettings settings_of(const TorchTraining& options) {
   settings.attention = options.attention;
   settings.training = true;
   settings.checkpoint = options.checkpoint;
+  settings.fused_head = options.fused_head;
   const auto& distributed = options.distributed;
   if (distributed && distributed->mixed_precision) {
     settings.type = distributed->mixed_precision->param;

@@ -128,6 +128,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
   if (o.checkpoint == GradientCheckpointing::Reentrant) text += " (reentrant)";
   if (o.distributed) text += text_of(*o.distributed);
   if (o.loss_only) text += ", keeping the loss alone";
+  if (o.fused_head) text += ", the loss by TRL's fused head";
   if (!o.lora) return text;
   text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
   for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {

@@ -95,6 +95,9 @@ export function fieldsOf(runtimes, astray) {
     toggle('loss-only', 'Script keeps', 'loss and logits', 'the loss alone, as a Trainer', {
       group: 'less', when: (q) => !several(q),
     }),
+    toggle('fused-lm-head', 'Loss', 'of the logits', "by TRL's fused head", {
+      group: 'less', when: (q) => q.train && !several(q),
+    }),
     offered('release', 'Release', { group: 'less' }),
     listed('device-map', 'Loading', '', { group: 'less', when: (q) => !q.train && !several(q) }, {
       '': 'built on the GPU', cuda: 'from_pretrained', auto: 'device_map auto',

@@ -5,6 +5,7 @@
 
 #include "model/checked.h"
 #include "model/errors.h"
+#include "runtimes/pytorch/torch/ops/multiprocessor.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
 namespace vramfit::pytorch {
@@ -90,6 +91,26 @@ void unique_workspace(Context& context, std::int64_t count) {
   const int sm = context.arch.sm;
   const std::int64_t tile = sm >= 100 ? 384 * 10 : sm == 90 ? 640 * 7 : sm == 80 ? 256 * 7 : 64 * 5;
   constexpr std::int64_t kState = 16;
+  use(context, aliased({words(context, (div_up(count, tile) + kTilePadding) * kState)}));
+}
+
+// dispatch_reduce.cuh: a sum for each block of as many as run at once, five times over.
+void count_workspace(Context& context, std::int64_t count) {
+  constexpr std::int64_t kThreads = 256;
+  constexpr std::int64_t kItems = 16;
+  constexpr std::int64_t kSubscription = 5;  // CUB_SUBSCRIPTION_FACTOR
+  if (count <= kThreads * kItems) return use(context, 1);
+  const std::int64_t blocks =
+      context.multiprocessors * (threads_per_multiprocessor(context.arch) / kThreads);
+  use(context, aliased({blocks * kSubscription * 4}));
+}
+
+// dispatch_select_if.cuh: a count and its state in a word, for each tile.
+void select_workspace(Context& context, std::int64_t count) {
+  // tuning_select_if.cuh, of 8 bytes and flags; of capability 10 and 12 by its calls.
+  const int sm = context.arch.sm;
+  const std::int64_t tile = sm >= 100 ? 3520 : sm == 90 ? 224 * 19 : sm == 80 ? 384 * 6 : 128 * 5;
+  constexpr std::int64_t kState = 8;
   use(context, aliased({words(context, (div_up(count, tile) + kTilePadding) * kState)}));
 }
 

@@ -17,6 +17,11 @@ void sort_workspace(Context& context, std::int64_t count, std::int64_t key_bytes
 /// DeviceSelect::UniqueByKey of so many longs, each with its place.
 void unique_workspace(Context& context, std::int64_t count);
 
+/// DeviceReduce::Sum of so many flags into an int, and DeviceSelect::Flagged of so many longs by
+/// them.
+void count_workspace(Context& context, std::int64_t count);
+void select_workspace(Context& context, std::int64_t count);
+
 /// DeviceScan by an operator of PyTorch's own.
 void scan_workspace(Context& context, std::int64_t count, ScalarType type);
 

@@ -6,6 +6,7 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/cub.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/ops/masked.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
@@ -100,30 +101,43 @@ void check_bounds(const Tensor& each) {
   }
 }
 
-/// aten/src/ATen/native/cuda/Indexing.cu (index_put_with_sort_kernel), PyTorch 2.11: sorting lets
-/// what goes to one place meet.
-void put_sorted(const Tensor& whole, std::span<const Tensor> indices, const Tensor& values,
-                bool checked) {
-  Context& context = whole.context();
-  const Indexed how = indexed(whole, indices);
-  const std::int64_t count = how.places.product();
-  const auto longs = [&] { return empty(context, {count}, ScalarType::Long, Category::Workspace); };
-  // computeLinearIndex: each index wrapped, then scaled by its stride.
+Tensor longs(Context& context, std::int64_t count) {
+  return empty(context, {count}, ScalarType::Long, Category::Workspace);
+}
+
+/// computeLinearIndex: each index wrapped, then scaled by its stride.
+Tensor linear_index(std::span<const Tensor> indices, std::int64_t count, bool checked) {
   Tensor linear;
   for (const Tensor& each : indices) {
     if (!each.defined()) continue;
     if (checked) check_bounds(each);
-    const Tensor wrapped = longs();
-    const Tensor scaled = longs();
+    const Tensor wrapped = longs(each.context(), count);
+    const Tensor scaled = longs(each.context(), count);
     if (!linear.defined()) linear = scaled;
   }
+  return linear;
+}
+
+/// aten/src/ATen/native/cuda/Indexing.cu (index_put_with_sort_kernel), PyTorch 2.11: sorting lets
+/// what goes to one place meet. The linear index is there already.
+void put_sorted(const Tensor& whole, const Indexed& how, std::span<const Tensor> indices,
+                const Tensor& values) {
+  Context& context = whole.context();
+  const std::int64_t count = how.places.product();
   if (count == 0 || how.after == 0) return;
   const Tensor expanded = contiguous(values);
   const Tensor source = how.moved ? contiguous(indexed_first(whole, indices)) : Tensor();
-  const Tensor sorted = longs();
-  const Tensor original = longs();
-  const Tensor range = longs();
+  const Tensor sorted = longs(context, count);
+  const Tensor original = longs(context, count);
+  const Tensor range = longs(context, count);
   sort_workspace(context, count, 8, bits_of((whole.numel() - 1) / how.after));
+}
+
+void put_sorted(const Tensor& whole, std::span<const Tensor> indices, const Tensor& values,
+                bool checked) {
+  const Indexed how = indexed(whole, indices);
+  const Tensor linear = linear_index(indices, how.places.product(), checked);
+  put_sorted(whole, how, indices, values);
 }
 
 /// Gradients of nothing but their places: zeros of the whole, added to.
@@ -161,7 +175,67 @@ Tensor gathered(const Tensor& a, std::span<const Tensor> indices) {
   return empty_for({&source}, a.type());
 }
 
+/// torch.nonzero of a mask that is true everywhere, a tensor a dimension:
+/// aten/src/ATen/native/cuda/Nonzero.cu.
+std::vector<Tensor> places_of(const Tensor& mask) {
+  Context& context = mask.context();
+  const std::int64_t count = mask.numel();
+  const Tensor counted = empty(context, {1}, ScalarType::Int, Category::Workspace);
+  count_workspace(context, count);
+  const Tensor places = empty(context, {mask.rank(), count}, ScalarType::Long, Category::Workspace);
+  select_workspace(context, count);
+  return std::vector<Tensor>(static_cast<std::size_t>(mask.rank()),
+                             as_strided(places, {count}, {1}));
+}
+
+Tensor where_backward(const Tensor& grad, const Dims& sizes, const Tensor& mask) {
+  const Tensor result = empty(grad.context(), sizes, grad.type());
+  Tensor linear;
+  Indexed how;
+  {
+    const std::vector<Tensor> places = places_of(mask);
+    how = indexed(result, places);
+    linear = linear_index(places, how.places.product(), false);
+  }
+  put_sorted(result, how, {}, grad);
+  return result;
+}
+
 }  // namespace
+
+Tensor index_where(const Tensor& a, const Tensor& mask) {
+  const auto make_backward = [&] {
+    return [saved = Saved(mask), from = a.sizes()](Node&, Gradients& grads) -> Gradients {
+      return {where_backward(grads[0], from, saved.unpack())};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = gathered(a, places_of(mask));
+  set_history(result, node);
+  return result;
+}
+
+// masked_scatter_ counts what is true before each place.
+Tensor masked_scatter(const Tensor& a, const Tensor& mask, const Tensor& source) {
+  Context& context = a.context();
+  const auto make_backward = [&] {
+    return [saved = Saved(mask), from = source.sizes()](Node& self, Gradients& grads) -> Gradients {
+      Gradients result;
+      if (self.wants(0)) result[0] = like(grads[0]);
+      // masked_scatter_backward: grad.masked_select(mask)
+      if (self.wants(1)) result[1] = gathered(grads[0], places_of(saved.unpack()));
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(context, make_backward, a, source);
+  Tensor result = like(a);
+  {
+    const Tensor before = longs(context, mask.numel());
+    scan_workspace(context, mask.numel(), ScalarType::Long);
+  }
+  set_history(result, node);
+  return result;
+}
 
 Tensor index(const Tensor& a, std::span<const Tensor> indices) {
   const auto make_backward = [&] {

@@ -22,6 +22,7 @@ struct ModelSettings {
   AttentionKind attention = AttentionKind::Sdpa;
   bool training = false;  ///< model.train()
   GradientCheckpointing checkpoint = GradientCheckpointing::None;
+  bool fused_head = false;  ///< TRL's, in place of the head and the loss
   // Of a model that is cut by its layers:
   bool first = true;  ///< embeddings come before them
   bool last = true;   ///< the norm and the head come behind

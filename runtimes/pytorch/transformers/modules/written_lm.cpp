@@ -10,6 +10,7 @@
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
 #include "runtimes/pytorch/transformers/modules/loss.h"
+#include "runtimes/pytorch/trl/fused_lm_head.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -257,6 +258,10 @@ Tensor WrittenLm::logits(const Tensor& hidden) const {
 CausalLm::Output WrittenLm::forward(const Tensor& ids, bool with_labels) const {
   const Tensor hidden = hidden_states(ids, {});
   Output output;
+  if (settings_.fused_head) {
+    output.loss = fused_lm_loss(hidden, head_.weight, ids);
+    return output;
+  }
   output.logits = logits(hidden);
   if (with_labels) output.loss = causal_lm_loss(output.logits, ids);
   return output;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "model/errors.h"
+#include "runtimes/pytorch/trl/fused_lm_head.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -175,9 +176,22 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
   };
   Frame frame{own, none, none, kNoLayer, sizes, nullptr};
   own.at(0) = ids;
+  Output output;
+  if (settings_.fused_head) {
+    const auto& steps = program.main.steps;
+    const auto head = std::find_if(steps.begin(), steps.end(),
+                                   [](const Instruction& each) { return each.is_linear; });
+    if (head == steps.end() || head->args.size() > 2) {
+      throw BadInput("fused-lm-head: is not predicted of " + tape_.model_type +
+                     "'s head; vramfit run");
+    }
+    run(program, std::span(steps.begin(), head), frame);
+    const aten::Value weight = value_of(head->args[1], frame);
+    output.loss = fused_lm_loss(made_at(head->args[0].tensor, frame), *weight.as<Tensor>(), ids);
+    return output;
+  }
   run(program, program.main.steps, frame);
   own.at(0).reset();
-  Output output;
   const Instruction& result = program.main.steps.back();
   output.loss = std::move(at(result.args.at(0).tensor, frame));
   output.logits = std::move(at(result.args.at(1).tensor, frame));

@@ -36,6 +36,9 @@ exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's refer
 questions: build wheel build/venv/tables.stamp build/exact/exact.stamp  ## random questions of every type that fit answers, beside what PyTorch takes of the stand-in, into build/questions/ (COUNT=300, SEED=1)
 	PYTHONPATH=scripts python -m random_questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
+vllm-questions: build wheel  ## random starts of vLLM on the stand-in, and what fit answers to them (VRAMFIT_VLLM=a Python with vLLM 0.26; COUNT=200, SEED=1)
+	PYTHONPATH=scripts python -m vllm_questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept
 	cp build/exact/run.png plots/pictures/

@@ -37,7 +37,8 @@ struct Architecture {
   bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
 };
 
-/// vllm/model_executor/models/registry.py: those whose memory is predicted here.
+/// vllm/model_executor/models/registry.py: those whose memory is predicted here. Olmo2 and
+/// Starcoder2 run by transformers' own code.
 constexpr std::array kArchitectures = {
     Architecture{.name = "LlamaForCausalLM", .frees_up = true, .adapted = Adapted::Head},
     Architecture{.name = "MistralForCausalLM", .frees_up = true},
@@ -57,7 +58,7 @@ constexpr std::array kArchitectures = {
                  .outlived = 2},
     Architecture{
         .name = "Phi3ForCausalLM", .fused = true, .frees_up = true, .adapted = Adapted::Head},
-    Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
+    Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole, .frees_up = true},
     Architecture{.name = "Olmo3ForCausalLM", .qk_norm = QkNorm::Whole},
     Architecture{.name = "GraniteForCausalLM", .outlived = 1, .adapted = Adapted::Head},
     Architecture{.name = "GPT2LMHeadModel",

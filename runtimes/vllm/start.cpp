@@ -138,6 +138,8 @@ void plan(Start& start, const Shape& shape, const Options& options) {
   }
   if (start.free < start.requested && !options.cache_bytes) {
     start.refusal = refusals::too_little_free(start, options);
+  } else if (options.fits_length && start.longest == 0) {
+    start.refusal = refusals::no_length();
   } else if (start.available <= 0) {
     start.refusal = refusals::no_memory();
   } else if (start.needed > start.blocks) {

@@ -14,6 +14,8 @@ constexpr std::int64_t kFp32 = 4;
 /// triton_kernels' layouts of scales: inputs of so many at once, and on Hopper outputs.
 constexpr std::int64_t kInputsOfScales = 128;
 constexpr std::int64_t kOutputsOfScales = 256;
+constexpr std::int64_t kMarlinsHidden = 256;
+constexpr std::int64_t kMarlinsWidth = 128;
 
 class Listing {
  public:
@@ -172,12 +174,21 @@ std::int64_t scales_of(const Weight& weight, const Shape& shape) {
   return shape.row_scales ? weight.rows : 1;
 }
 
-std::uint64_t mxfp4_scales(const Weight& weight, int sm) {
+/// Of experts, with their scales. On Hopper by triton_kernels, which pads scales; on others by
+/// Marlin, for which both are padded (mxfp4_round_up_hidden_size_and_intermediate_size).
+std::vector<std::uint64_t> mxfp4(const Weight& weight, const Shape& shape, int sm) {
   constexpr std::int64_t kInputsOfScale = 32;
-  const std::int64_t inputs = padded_to(weight.columns, kInputsOfScales) / kInputsOfScale;
-  const std::int64_t outputs =
-      is_hopper(sm) ? padded_to(weight.rows, kOutputsOfScales) : weight.rows;
-  return whole_bytes(inputs * outputs * weight.copies);
+  if (is_hopper(sm)) {
+    const std::int64_t inputs = padded_to(weight.columns, kInputsOfScales) / kInputsOfScale;
+    const std::int64_t outputs = padded_to(weight.rows, kOutputsOfScales);
+    return {whole_bytes(weight.elements() / 2), whole_bytes(inputs * outputs * weight.copies)};
+  }
+  const bool up = weight.rows != shape.hidden;
+  const std::int64_t rows =
+      up ? 2 * padded_to(weight.rows / 2, kMarlinsWidth) : padded_to(weight.rows, kMarlinsHidden);
+  const std::int64_t columns = padded_to(weight.columns, up ? kMarlinsHidden : kMarlinsWidth);
+  const std::int64_t elements = rows * columns * weight.copies;
+  return {whole_bytes(elements / 2), whole_bytes(elements / kInputsOfScale)};
 }
 
 }  // namespace
@@ -213,7 +224,7 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
       return all;
     }
     case Storage::Mxfp4:
-      return {whole_bytes(elements / 2), mxfp4_scales(weight, sm)};
+      return mxfp4(weight, shape, sm);
     case Storage::Nf4:
       return {whole_bytes(elements / 2), whole_bytes(elements / 64 * 4)};
   }

@@ -143,20 +143,9 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
                                     allocated(rows * shape.hidden * own) + of_all);
 }
 
-}  // namespace
-
-/// VllmConfig.use_v2_model_runner: by model and by arguments.
-bool by_second_runner(const Shape& shape, const Options& options) {
-  if (options.drafted > 0) return false;
-  return shape.second_runner() || !release_named(options.release).two_runners;
-}
-
-std::uint64_t blas_workspace(int sm) {
-  return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
-}
-
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
-                          std::uint64_t workspace) {
+/// The widest place of all layers, with the workspace where a layer has made it.
+std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch& batch, int sm,
+                        std::uint64_t workspace) {
   const std::int64_t ranks = options.tensor_parallel;
   const bool in_bytes = quantizes_inputs(shape, options);
   std::int64_t widest = 0;
@@ -182,8 +171,29 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
       see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
     }
   }
-  return std::max(static_cast<std::uint64_t>(widest), logits(shape, options, batch) + workspace) +
-         static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+  return static_cast<std::uint64_t>(widest);
+}
+
+/// Numbers that a step is told by.
+std::uint64_t of_step(const Batch& batch) {
+  return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+}
+
+}  // namespace
+
+/// VllmConfig.use_v2_model_runner: by model and by arguments.
+bool by_second_runner(const Shape& shape, const Options& options) {
+  if (options.drafted > 0) return false;
+  return shape.second_runner() || !release_named(options.release).two_runners;
+}
+
+std::uint64_t blas_workspace(int sm) {
+  return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
+}
+
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
+  return std::max(of_layers(shape, options, batch, sm, 0), logits(shape, options, batch)) +
+         of_step(batch);
 }
 
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens) {
@@ -269,7 +279,12 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
-  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm, experts);
+  const bool compiles = !options.eager && !options.warm;
+  // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
+  const std::uint64_t emptied = compiles && !shape.mixture() ? gpu.l2_bytes : 0;
+  std::uint64_t peak = std::max(of_layers(shape, options, batch, gpu.arch.sm, experts) + emptied,
+                                logits(shape, options, batch) + experts) +
+                       of_step(batch);
   if (!by_second_runner(shape, options) && !shape.first) peak += passed_on(shape, options, batch);
   if (!by_second_runner(shape, options) && shape.last) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
@@ -283,11 +298,9 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
-  if (options.eager || options.warm || !shape.first) return peak;
-  // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
-  // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
+  if (!compiles || !shape.first) return peak;
+  // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.
-  if (!shape.mixture()) peak += gpu.l2_bytes;
   const std::int64_t written = shape.normed_twice ? 3 : 2;
   return std::max(peak, embedded(shape, options) +
                             static_cast<std::uint64_t>(written * batch.tokens * shape.hidden *

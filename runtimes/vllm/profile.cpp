@@ -97,11 +97,25 @@ std::int64_t context_of(const Shape& shape, const Options& options, const Batch&
                         std::int64_t block) {
   constexpr std::int64_t kMostRows = 64 << 10;
   if (shape.latent.kv_rank == 0) return 0;
-  const std::int64_t length = options.length.value_or(shape.positions);
+  const std::int64_t length = options.length.value_or(shape.default_length());
   const std::int64_t wanted = std::max(8 * length, 4 * batch.sequences * block);
   const std::int64_t rows = std::max(std::min(wanted, kMostRows), batch.sequences * block);
   const std::int64_t heads = shape.layers.front().heads / options.tensor_parallel;
   return allocated(rows * heads * (shape.latent.nope + shape.latent.value) * own_bytes(options));
+}
+
+/// Of a linear attention: what is projected; its queries, keys, values and gate once more, as they
+/// are put in order; these side by side; what comes out, and its norm.
+Alive linear(const Shape& shape, std::int64_t ranks, bool in_bytes) {
+  const std::int64_t keys = shape.linear.keys() / ranks;
+  const std::int64_t values = shape.linear.values() / ranks;
+  const std::int64_t beta = 2 * shape.linear.value_heads / ranks;
+  const std::int64_t hidden = shape.hidden;
+  Alive alive = {hidden, hidden, hidden, hidden, hidden, 2 * (keys + values), beta,
+                 keys,   keys,   values, values, beta,   2 * keys + values,   values,
+                 values};
+  if (in_bytes) alive.push_back((values + kWordBytes) / 2);
+  return alive;
 }
 
 /// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
@@ -156,7 +170,9 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
   for (const Layer& layer : shape.layers) {
     const auto [mlp, attention] =
         options.eager ? eager(shape, layer, ranks, in_bytes) : compiled(shape, layer, ranks);
-    if (layer.keeps == Keeps::Latent) {
+    if (layer.keeps == Keeps::State) {
+      see(linear(shape, ranks, in_bytes));
+    } else if (layer.keeps == Keeps::Latent) {
       see(latent(shape, layer, ranks),
           context_of(shape, options, batch, block_of(shape, options, sm)));
     } else {

@@ -110,6 +110,7 @@ constexpr std::array kArchitectures = {
     Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
     Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
     Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
+    Architecture{.name = "Qwen3NextForCausalLM", .qk_norm = QkNorm::Head, .experts = true},
 };
 
 /// Of a reader's families, the class.
@@ -242,6 +243,14 @@ Latent latent_of(const Config& config) {
           .value = config.integer({"v_head_dim"})};
 }
 
+Linear linear_of(const Config& config) {
+  return {.key_heads = config.integer({"linear_num_key_heads"}),
+          .value_heads = config.integer({"linear_num_value_heads"}),
+          .key_dim = config.integer({"linear_key_head_dim"}),
+          .value_dim = config.integer({"linear_value_head_dim"}),
+          .kernel = config.integer({"linear_conv_kernel_dim"})};
+}
+
 void require_heads(const Config& config, const Layer& layer) {
   if (layer.head_dim < 1) {
     config.json().fail("head_dim", "is 0, or hidden_size less than num_attention_heads; 1 or more");
@@ -269,6 +278,10 @@ void add_layers(Shape& shape, const Config& config) {
   require_heads(config, layer);
   const bool latent = config.json().has("kv_lora_rank");
   if (latent) shape.latent = latent_of(config);
+  const bool hybrid = config.json().has("linear_conv_kernel_dim");
+  if (hybrid) shape.linear = linear_of(config);
+  shape.gated_attention = hybrid;
+  const std::int64_t interval = config.integer_or({"full_attention_interval"}, 4, 1);
   for (std::int64_t i = 0; i < count; ++i) {
     Layer one = layer;
     const auto at = static_cast<std::size_t>(i);
@@ -279,6 +292,9 @@ void add_layers(Shape& shape, const Config& config) {
       one.keeps = Keeps::Latent;
       one.kv_heads = 1;
       one.head_dim = shape.latent.kv_rank + shape.latent.rope;
+    } else if (hybrid &&
+               (at < types.size() ? types[at] == "linear_attention" : (i + 1) % interval != 0)) {
+      one.keeps = Keeps::State;
     } else if (slides && window > 0) {
       one.keeps = Keeps::Window;
       one.window = window;
@@ -336,6 +352,17 @@ void take_falcon(Shape& shape, const Config& config) {
   }
 }
 
+/// LongRoPE: requests are as long as before it was stretched, unless more is asked for, and
+/// rotations are there for both.
+void take_long_rope(Shape& shape, const Config& config) {
+  const auto scaling = config.object("rope_scaling");
+  if (!scaling) return;
+  const std::string type = scaling->text_or("rope_type", scaling->text_or("type", ""));
+  if (type != "longrope" && type != "su") return;
+  shape.usual_length = config.integer_or({"original_max_position_embeddings"}, 0);
+  shape.rotary_rows += shape.usual_length;
+}
+
 Shape shape_of_config(const Config& config, const std::string& name) {
   const std::string cls = config.architecture();
   const Architecture* architecture = architecture_named(cls);
@@ -374,6 +401,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   if (!shape.learned_positions)
     add_rotations(shape, shape.positions, rotated,
                   cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+  take_long_rope(shape, config);
   add_quantization(shape, config);
   return shape;
 }
@@ -383,6 +411,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
 bool runs_family(std::string_view model_type) { return family_of(model_type) != nullptr; }
 
 bool Shape::second_runner() const {
+  if (hybrid()) return false;
   return !mixture() || architecture_named(architecture)->second_runner;
 }
 
@@ -392,7 +421,9 @@ Shape shape_of(const ModelConfig& model) {
   if (family != nullptr && !model.taped && model.heads > 0) {
     Shape shape = shape_of_family(model, *family);
     if (model.source != nullptr && !model.source->config.empty()) {
-      add_quantization(shape, Config::parse(model.source->config, model.name));
+      const Config config = Config::parse(model.source->config, model.name);
+      add_quantization(shape, config);
+      take_long_rope(shape, config);
     }
     return shape;
   }

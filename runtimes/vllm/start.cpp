@@ -173,7 +173,7 @@ namespace {
 
 Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
-  start.length = options.length.value_or(shape.positions);
+  start.length = options.length.value_or(shape.default_length());
   start.batch = batch_of(options, gpu, start.length);
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);

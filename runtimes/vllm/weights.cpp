@@ -65,13 +65,15 @@ class Listing {
   }
 
   void add(const Layer& layer) {
-    if (layer.keeps == Keeps::Latent) {
+    if (layer.keeps == Keeps::State) {
+      add_linear();
+    } else if (layer.keeps == Keeps::Latent) {
       add_latent(layer);
     } else {
       // A rank has no less than one head of keys.
       const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
-      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias,
-             {layer.q_width() / ranks_, kv, kv});
+      const std::int64_t q = (shape_.gated_attention ? 2 : 1) * layer.q_width() / ranks_;
+      linear(q + 2 * kv, shape_.hidden, shape_.qkv_bias, {q, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
       if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
@@ -79,8 +81,7 @@ class Listing {
         whole(head ? layer.head_dim : kv);
       }
     }
-    add_rotations();
-    for (int scale = 0; scale < kScales; ++scale) in_fp32(1);
+    if (layer.keeps != Keeps::State) add_attention_buffers();
     if (layer.experts) {
       add_experts();
     } else {
@@ -93,6 +94,26 @@ class Listing {
       linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
     }
     for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
+  }
+
+  /// qwen_gdn_linear_attn.py: queries, keys, values and a gate; what decays and what is learnt of
+  /// each token; the convolution before, the norm behind.
+  void add_linear() {
+    const Linear& of = shape_.linear;
+    const std::int64_t keys = of.keys() / ranks_;
+    const std::int64_t values = of.values() / ranks_;
+    whole(of.value_heads / ranks_);
+    in_fp32(of.value_heads / ranks_);
+    whole(2 * keys + values, of.kernel);
+    linear(2 * keys + 2 * values, shape_.hidden, false);
+    linear(2 * of.value_heads / ranks_, shape_.hidden, false);
+    whole(of.value_dim);
+    linear(shape_.hidden, values, false);
+  }
+
+  void add_attention_buffers() {
+    add_rotations();
+    for (int scale = 0; scale < kScales; ++scale) in_fp32(1);
   }
 
   /// Queries through a rank or at once, keys and values through theirs, and beside what projects up
@@ -152,6 +173,7 @@ class Listing {
                      .copies = experts.count,
                      .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
+    if (shape_.hybrid()) whole(1, shape_.hidden);  // shared_expert_gate
     linear(2 * experts.shared / ranks_, shape_.hidden, false,
            {experts.shared / ranks_, experts.shared / ranks_});
     linear(shape_.hidden, experts.shared / ranks_, false);

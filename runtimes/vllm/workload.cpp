@@ -115,7 +115,7 @@ std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
 
 std::int64_t EngineWorkload::size(const SearchAxis& axis) const {
   if (axis == kConcurrencyAxis) return options_.concurrency;
-  return options_.length.value_or(shape_->positions);
+  return options_.length.value_or(shape_->default_length());
 }
 
 std::shared_ptr<const Workload> EngineWorkload::resized(const SearchAxis& axis,
@@ -156,6 +156,10 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
+  if (options_.adapters > 0 && shape_->hybrid()) {
+    throw BadInput(
+        "enable-lora: slots of linear attention's products are not predicted; without it");
+  }
   const std::int64_t ranks = options_.tensor_parallel;
   for (const Weight& weight : weights_of(*shape_, options_)) {
     const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;

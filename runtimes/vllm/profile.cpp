@@ -118,9 +118,19 @@ Alive linear(const Shape& shape, std::int64_t ranks, bool in_bytes) {
   return alive;
 }
 
+/// Whether experts in MXFP4 are multiplied by triton_kernels, as on Hopper; by Marlin elsewhere.
+bool by_triton_kernels(const Shape& shape, const Options& options, int sm) {
+  return is_hopper(sm) && quantization_of(shape, options).find("mxfp4") != std::string::npos;
+}
+
 /// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
 /// that a token goes to its weight, number and place.
-Alive mixed(const Shape& shape, const Layer& layer, const Options& options) {
+Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int sm) {
+  if (by_triton_kernels(shape, options, sm)) {
+    // OAITritonExperts: beside, of the second product what each expert makes of a token.
+    const std::int64_t hidden = shape.hidden;
+    return {hidden, hidden, hidden, hidden, shape.experts.used * hidden};
+  }
   const std::int64_t ranks = options.tensor_parallel;
   const std::int64_t own = own_bytes(options);
   const std::int64_t q =
@@ -180,7 +190,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
     }
     if (layer.experts) {
       beside = static_cast<std::int64_t>(workspace);
-      see(mixed(shape, layer, options));
+      see(mixed(shape, layer, options, sm));
     } else {
       // Beside gate and up, which are held, what goes into down, in a byte each.
       const bool more = options.eager && shape.keeps_up() && in_bytes;
@@ -212,11 +222,15 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
          of_step(batch);
 }
 
-std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens) {
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
+                               int sm) {
   if (!shape.mixture()) return 0;
   const Experts& experts = shape.experts;
   const std::int64_t width = experts.width / options.tensor_parallel;
   const std::int64_t rows = tokens * experts.used;
+  if (by_triton_kernels(shape, options, sm)) {
+    return static_cast<std::uint64_t>(rows * width * own_bytes(options));  // between both products
+  }
   return static_cast<std::uint64_t>(
       rows * (std::max(width, shape.hidden) + std::max(2 * width, shape.hidden)) *
       own_bytes(options));
@@ -294,7 +308,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
-  const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
+  const std::uint64_t experts = expert_workspace(shape, options, batch.tokens, gpu.arch.sm);
   const bool compiles = !options.eager && !options.warm;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
   const std::uint64_t emptied = compiles && !shape.mixture() ? gpu.l2_bytes : 0;

@@ -23,7 +23,8 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
 
 /// Where a layer's experts work, all layers' in the same place, which is made with the first step
 /// and stays (modular_kernel.py: TritonExperts). Bytes.
-std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens);
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
+                               int sm);
 
 /// Whether it stays: kernels for MXFP4 have theirs for each step.
 bool keeps_workspace(const Shape& shape, const Options& options);

@@ -211,7 +211,7 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
   start.graph_code = graph_code(shape, options, start.batch);
   start.buffers += masking_buffer(shape, start.batch, gpu);
   if (keeps_workspace(shape, options)) {
-    start.buffers += expert_workspace(shape, options, start.batch.tokens);
+    start.buffers += expert_workspace(shape, options, start.batch.tokens, gpu.arch.sm);
   }
   start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
                    static_cast<std::uint64_t>(start.batch.sequences);

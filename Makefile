@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -35,6 +35,9 @@ exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's refer
 
 questions: build wheel build/venv/tables.stamp build/exact/exact.stamp  ## random questions of every type that fit answers, beside what PyTorch takes of the stand-in, into build/questions/ (COUNT=300, SEED=1)
 	PYTHONPATH=scripts python -m random_questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+vllm-questions: build wheel  ## random starts of vLLM on the stand-in, and what fit answers to them (VRAMFIT_VLLM=a Python with vLLM 0.26; COUNT=200, SEED=1)
+	PYTHONPATH=scripts python -m vllm_questions $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
 	PYTHONPATH=scripts python -m exact --kept

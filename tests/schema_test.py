@@ -164,8 +164,8 @@ def test_reference(path):
     if path.parent.name in ("nccl", "stored"):
         part = f"#/$defs/{path.parent.name}"
     if path.parent.name == "vllm":
-        parts = {"cuda_graphs": "cuda_graphs", "standin": "vllm_standin"}
-        part = f"#/$defs/{parts.get(path.stem, 'vllm')}"
+        own = {"cuda_graphs": "cuda_graphs", "standin": "vllm_standin", "random": "vllm_random"}
+        part = f"#/$defs/{own.get(path.stem, 'vllm')}"
     name = f"reference.schema.json{part}"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [found for line in lines for found in objections(validator(name), line)] == []

@@ -9,6 +9,7 @@ namespace vramfit::vllm {
 namespace {
 
 constexpr std::int64_t kUsualBlock = 16;
+constexpr std::int64_t kAnyLength = std::int64_t{1} << 24;
 
 /// Layers that are alike, as far as their cache goes.
 struct Kind {
@@ -19,6 +20,7 @@ struct Kind {
 };
 
 bool alike(const Layer& a, const Layer& b) {
+  if (a.keeps == Keeps::State && b.keeps == Keeps::State) return true;
   return a.keeps == b.keeps && a.window == b.window && a.kv_heads == b.kv_heads &&
          a.head_dim == b.head_dim;
 }
@@ -34,6 +36,26 @@ std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& opt
 /// Attention.get_kv_cache_spec: layers with a window have the least block that their kernel takes.
 std::int64_t block_of(const Layer& layer, std::int64_t others) {
   return layer.keeps == Keeps::Window ? kUsualBlock : others;
+}
+
+/// What linear attention keeps of a sequence: of its convolution the last tokens, drafts among
+/// them, and a matrix a head (MambaStateShapeCalculator.gated_delta_net_state_shape). Bytes.
+std::int64_t state_of(const Shape& shape, const Options& options) {
+  const Linear& of = shape.linear;
+  const std::int64_t convolved = (2 * of.keys() + of.values()) * (of.kernel - 1 + options.drafted);
+  const std::int64_t matrices = of.value_heads * of.key_dim * of.value_dim;
+  return (convolved + matrices) / options.tensor_parallel * own_bytes(options);
+}
+
+/// _align_hybrid_block_size: an attention's page is no smaller than a state, which has one as
+/// large.
+std::int64_t aligned(const Shape& shape, const Options& options, std::int64_t block) {
+  if (!shape.hybrid()) return block;
+  Layer full = shape.layers.front();
+  full.keeps = Keeps::All;
+  const auto token = static_cast<std::int64_t>(page_of(full, 1, options, cache_bytes(options)));
+  const std::int64_t unit = std::max(kUsualBlock, block);
+  return std::max(block, padded_to(ceil_div(state_of(shape, options), token), unit));
 }
 
 std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
@@ -96,6 +118,8 @@ std::int64_t Cache::blocks_of(std::int64_t length) const {
   for (const CacheGroup& group : groups) {
     if (group.keeps == Keeps::Window) {
       blocks += ceil_div(std::min(group.window - 1 + in_flight, length), group.block) + 1;
+    } else if (group.keeps == Keeps::State) {
+      blocks += group.states;
     } else {
       blocks += ceil_div(length, group.block);
     }
@@ -114,7 +138,8 @@ std::int64_t Cache::longest(std::int64_t blocks, std::int64_t at_most) const {
 }
 
 Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm) {
-  std::vector<Kind> kinds = kinds_of(shape, options, block_of(shape, options, sm));
+  std::vector<Kind> kinds =
+      kinds_of(shape, options, aligned(shape, options, block_of(shape, options, sm)));
   unify(kinds);
   Cache cache;
   cache.page = kinds.front().page;
@@ -122,7 +147,11 @@ Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_
   cache.in_flight = batched_tokens * batches_at_once(shape, options);
   for (const Kind& kind : kinds) {
     for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
-      cache.groups.push_back({kind.of.keeps, kind.of.window, kind.block});
+      const bool state = kind.of.keeps == Keeps::State;
+      cache.groups.push_back({.keeps = kind.of.keeps,
+                              .window = kind.of.window,
+                              .block = state ? kAnyLength : kind.block,
+                              .states = state ? 1 + options.drafted : 0});
     }
   }
   return cache;

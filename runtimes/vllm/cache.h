@@ -13,7 +13,8 @@ namespace vramfit::vllm {
 struct CacheGroup {
   Keeps keeps = Keeps::All;
   std::int64_t window = 0;
-  std::int64_t block = 0;  ///< tokens
+  std::int64_t block = 0;   ///< tokens
+  std::int64_t states = 0;  ///< that a request has, whatever its length
 };
 
 struct Cache {

@@ -97,16 +97,40 @@ std::int64_t context_of(const Shape& shape, const Options& options, const Batch&
                         std::int64_t block) {
   constexpr std::int64_t kMostRows = 64 << 10;
   if (shape.latent.kv_rank == 0) return 0;
-  const std::int64_t length = options.length.value_or(shape.positions);
+  const std::int64_t length = options.length.value_or(shape.default_length());
   const std::int64_t wanted = std::max(8 * length, 4 * batch.sequences * block);
   const std::int64_t rows = std::max(std::min(wanted, kMostRows), batch.sequences * block);
   const std::int64_t heads = shape.layers.front().heads / options.tensor_parallel;
   return allocated(rows * heads * (shape.latent.nope + shape.latent.value) * own_bytes(options));
 }
 
+/// Of a linear attention: what is projected; its queries, keys, values and gate once more, as they
+/// are put in order; these side by side; what comes out, and its norm.
+Alive linear(const Shape& shape, std::int64_t ranks, bool in_bytes) {
+  const std::int64_t keys = shape.linear.keys() / ranks;
+  const std::int64_t values = shape.linear.values() / ranks;
+  const std::int64_t beta = 2 * shape.linear.value_heads / ranks;
+  const std::int64_t hidden = shape.hidden;
+  Alive alive = {hidden, hidden, hidden, hidden, hidden, 2 * (keys + values), beta,
+                 keys,   keys,   values, values, beta,   2 * keys + values,   values,
+                 values};
+  if (in_bytes) alive.push_back((values + kWordBytes) / 2);
+  return alive;
+}
+
+/// Whether experts in MXFP4 are multiplied by triton_kernels, as on Hopper; by Marlin elsewhere.
+bool by_triton_kernels(const Shape& shape, const Options& options, int sm) {
+  return is_hopper(sm) && quantization_of(shape, options).find("mxfp4") != std::string::npos;
+}
+
 /// Of an MLP of experts, beside where these work: what goes in and comes out, and of each expert
 /// that a token goes to its weight, number and place.
-Alive mixed(const Shape& shape, const Layer& layer, const Options& options) {
+Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int sm) {
+  if (by_triton_kernels(shape, options, sm)) {
+    // OAITritonExperts: beside, of the second product what each expert makes of a token.
+    const std::int64_t hidden = shape.hidden;
+    return {hidden, hidden, hidden, hidden, shape.experts.used * hidden};
+  }
   const std::int64_t ranks = options.tensor_parallel;
   const std::int64_t own = own_bytes(options);
   const std::int64_t q =
@@ -143,6 +167,44 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
                                     allocated(rows * shape.hidden * own) + of_all);
 }
 
+/// The widest place of all layers, with the workspace where a layer has made it.
+std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch& batch, int sm,
+                        std::uint64_t workspace) {
+  const std::int64_t ranks = options.tensor_parallel;
+  const bool in_bytes = quantizes_inputs(shape, options);
+  std::int64_t widest = 0;
+  std::int64_t beside = 0;  // the workspace, once a layer has made it
+  const auto see = [&](const Alive& alive, std::int64_t more = 0) {
+    widest = std::max(widest, beside + more + allocated(alive, batch.tokens, own_bytes(options)));
+  };
+  for (const Layer& layer : shape.layers) {
+    const auto [mlp, attention] =
+        options.eager ? eager(shape, layer, ranks, in_bytes) : compiled(shape, layer, ranks);
+    if (layer.keeps == Keeps::State) {
+      see(linear(shape, ranks, in_bytes));
+    } else if (layer.keeps == Keeps::Latent) {
+      see(latent(shape, layer, ranks),
+          context_of(shape, options, batch, block_of(shape, options, sm)));
+    } else {
+      see(attention);
+    }
+    if (layer.experts) {
+      beside = static_cast<std::int64_t>(workspace);
+      see(mixed(shape, layer, options, sm));
+    } else {
+      // Beside gate and up, which are held, what goes into down, in a byte each.
+      const bool more = options.eager && shape.keeps_up() && in_bytes;
+      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
+    }
+  }
+  return static_cast<std::uint64_t>(widest);
+}
+
+/// Numbers that a step is told by.
+std::uint64_t of_step(const Batch& batch) {
+  return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+}
+
 }  // namespace
 
 /// VllmConfig.use_v2_model_runner: by model and by arguments.
@@ -155,42 +217,20 @@ std::uint64_t blas_workspace(int sm) {
   return is_hopper(sm) ? kHoppersWorkspace : kOthersWorkspace;
 }
 
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
-                          std::uint64_t workspace) {
-  const std::int64_t ranks = options.tensor_parallel;
-  const bool in_bytes = quantizes_inputs(shape, options);
-  std::int64_t widest = 0;
-  std::int64_t beside = 0;  // the workspace, once a layer has made it
-  const auto see = [&](const Alive& alive, std::int64_t more = 0) {
-    widest = std::max(widest, beside + more + allocated(alive, batch.tokens, own_bytes(options)));
-  };
-  for (const Layer& layer : shape.layers) {
-    const auto [mlp, attention] =
-        options.eager ? eager(shape, layer, ranks, in_bytes) : compiled(shape, layer, ranks);
-    if (layer.keeps == Keeps::Latent) {
-      see(latent(shape, layer, ranks),
-          context_of(shape, options, batch, block_of(shape, options, sm)));
-    } else {
-      see(attention);
-    }
-    if (layer.experts) {
-      beside = static_cast<std::int64_t>(workspace);
-      see(mixed(shape, layer, options));
-    } else {
-      // Beside gate and up, which are held, what goes into down, in a byte each.
-      const bool more = options.eager && shape.keeps_up() && in_bytes;
-      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
-    }
-  }
-  return std::max(static_cast<std::uint64_t>(widest), logits(shape, options, batch) + workspace) +
-         static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
+  return std::max(of_layers(shape, options, batch, sm, 0), logits(shape, options, batch)) +
+         of_step(batch);
 }
 
-std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens) {
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
+                               int sm) {
   if (!shape.mixture()) return 0;
   const Experts& experts = shape.experts;
   const std::int64_t width = experts.width / options.tensor_parallel;
   const std::int64_t rows = tokens * experts.used;
+  if (by_triton_kernels(shape, options, sm)) {
+    return static_cast<std::uint64_t>(rows * width * own_bytes(options));  // between both products
+  }
   return static_cast<std::uint64_t>(
       rows * (std::max(width, shape.hidden) + std::max(2 * width, shape.hidden)) *
       own_bytes(options));
@@ -268,8 +308,13 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
   const bool packed = !quantization.empty();
-  const std::uint64_t experts = expert_workspace(shape, options, batch.tokens);
-  std::uint64_t peak = activations(shape, options, batch, gpu.arch.sm, experts);
+  const std::uint64_t experts = expert_workspace(shape, options, batch.tokens, gpu.arch.sm);
+  const bool compiles = !options.eager && !options.warm;
+  // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
+  const std::uint64_t emptied = compiles && !shape.mixture() ? gpu.l2_bytes : 0;
+  std::uint64_t peak = std::max(of_layers(shape, options, batch, gpu.arch.sm, experts) + emptied,
+                                logits(shape, options, batch) + experts) +
+                       of_step(batch);
   if (!by_second_runner(shape, options) && !shape.first) peak += passed_on(shape, options, batch);
   if (!by_second_runner(shape, options) && shape.last) {
     const std::uint64_t kept = keeps_workspace(shape, options) ? experts : 0;
@@ -283,11 +328,9 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
-  if (options.eager || options.warm || !shape.first) return peak;
-  // Kernels are tried on what they get, with a buffer as large as the cache that it empties; and
-  // before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
+  if (!compiles || !shape.first) return peak;
+  // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.
-  if (!shape.mixture()) peak += gpu.l2_bytes;
   const std::int64_t written = shape.normed_twice ? 3 : 2;
   return std::max(peak, embedded(shape, options) +
                             static_cast<std::uint64_t>(written * batch.tokens * shape.hidden *

@@ -19,13 +19,12 @@ bool by_second_runner(const Shape& shape, const Options& options);
 
 /// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
 /// peak, and a full batch's when it serves. Bytes.
-/// `workspace`: of experts, which layers behind the first mixture find there.
-std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm,
-                          std::uint64_t workspace = 0);
+std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm);
 
 /// Where a layer's experts work, all layers' in the same place, which is made with the first step
 /// and stays (modular_kernel.py: TritonExperts). Bytes.
-std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens);
+std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
+                               int sm);
 
 /// Whether it stays: kernels for MXFP4 have theirs for each step.
 bool keeps_workspace(const Shape& shape, const Options& options);

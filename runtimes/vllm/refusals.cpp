@@ -34,6 +34,11 @@ std::string no_memory() {
          "initializing the engine";
 }
 
+std::string no_length() {
+  return "Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single "
+         "token. Try increasing `gpu_memory_utilization`.";
+}
+
 std::string too_long(const Start& start) {
   const std::uint64_t needed =
       start.cache.block_bytes() * static_cast<std::uint64_t>(start.cache.blocks_of(start.length));

@@ -10,6 +10,8 @@ namespace vramfit::vllm::refusals {
 
 std::string too_little_free(const Start& start, const Options& options);
 std::string no_memory();
+/// To --max-model-len -1.
+std::string no_length();
 std::string too_long(const Start& start);
 
 }  // namespace vramfit::vllm::refusals

@@ -1,11 +1,11 @@
 #include "runtimes/vllm/shape.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "model/config/limits.h"
 #include "model/errors.h"
+#include "runtimes/vllm/architectures.h"
 #include "runtimes/vllm/config.h"
 
 namespace vramfit::vllm {
@@ -16,133 +16,6 @@ constexpr std::int64_t kMostHidden = 1 << 18;
 constexpr std::int64_t kMostWidth = 1 << 20;  ///< of all heads, of an MLP
 constexpr std::int64_t kMostExperts = 1 << 12;
 constexpr std::int64_t kScaleTile = 128;  ///< weight_block_size, the only one that is published
-
-/// A class of vLLM's, and how its code differs from llama's.
-struct Architecture {
-  std::string_view name;
-  bool gated = true;
-  bool biased = false;    ///< every linear has a bias
-  bool qkv_bias = false;  ///< where the config does not say
-  bool out_bias = false;
-  bool norm_bias = false;
-  QkNorm qk_norm = QkNorm::None;
-  bool experts = false;
-  bool tied = false;         ///< where the config does not say
-  std::int64_t pattern = 0;  ///< the same: each so-manieth layer looks at everything
-  std::int64_t norms = 2;
-  std::int64_t outlived = 0;
-  bool fused = false;
-  bool frees_up = false;
-  Adapted adapted = Adapted::Products;
-  bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
-};
-
-/// vllm/model_executor/models/registry.py: those whose memory is predicted here.
-constexpr std::array kArchitectures = {
-    Architecture{.name = "LlamaForCausalLM", .frees_up = true, .adapted = Adapted::Head},
-    Architecture{.name = "MistralForCausalLM", .frees_up = true},
-    Architecture{.name = "Qwen2ForCausalLM", .qkv_bias = true, .outlived = 1},
-    Architecture{.name = "Qwen3ForCausalLM",
-                 .qk_norm = QkNorm::Head,
-                 .outlived = 1,
-                 .adapted = Adapted::HeadTwice},
-    Architecture{.name = "GemmaForCausalLM", .tied = true, .outlived = 2},
-    Architecture{
-        .name = "Gemma2ForCausalLM", .tied = true, .pattern = 2, .norms = 4, .outlived = 2},
-    Architecture{.name = "Gemma3ForCausalLM",
-                 .qk_norm = QkNorm::Head,
-                 .tied = true,
-                 .pattern = 6,
-                 .norms = 4,
-                 .outlived = 2},
-    Architecture{
-        .name = "Phi3ForCausalLM", .fused = true, .frees_up = true, .adapted = Adapted::Head},
-    Architecture{.name = "Olmo2ForCausalLM", .qk_norm = QkNorm::Whole},
-    Architecture{.name = "Olmo3ForCausalLM", .qk_norm = QkNorm::Whole},
-    Architecture{.name = "GraniteForCausalLM", .outlived = 1, .adapted = Adapted::Head},
-    Architecture{.name = "GPT2LMHeadModel",
-                 .gated = false,
-                 .biased = true,
-                 .norm_bias = true,
-                 .tied = true,
-                 .outlived = 3,
-                 .adapted = Adapted::Nothing},
-    Architecture{
-        .name = "PhiForCausalLM", .gated = false, .biased = true, .norm_bias = true, .norms = 1},
-    Architecture{.name = "GPTNeoXForCausalLM",
-                 .gated = false,
-                 .biased = true,
-                 .norm_bias = true,
-                 .outlived = 1,
-                 .adapted = Adapted::Nothing},
-    Architecture{.name = "FalconForCausalLM",
-                 .gated = false,
-                 .norm_bias = true,
-                 .tied = true,
-                 .adapted = Adapted::Nothing},
-    Architecture{.name = "Starcoder2ForCausalLM",
-                 .gated = false,
-                 .biased = true,
-                 .norm_bias = true,
-                 .tied = true,
-                 .outlived = 1},
-    Architecture{.name = "CohereForCausalLM",
-                 .tied = true,
-                 .norms = 1,
-                 .outlived = 2,
-                 .adapted = Adapted::Embedding},
-    Architecture{.name = "Cohere2ForCausalLM",
-                 .tied = true,
-                 .pattern = 4,
-                 .norms = 1,
-                 .outlived = 2,
-                 .adapted = Adapted::Embedding},
-    Architecture{.name = "MixtralForCausalLM", .experts = true, .adapted = Adapted::Head},
-    Architecture{
-        .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
-    Architecture{.name = "Qwen3MoeForCausalLM",
-                 .qk_norm = QkNorm::Head,
-                 .experts = true,
-                 .adapted = Adapted::Head},
-    Architecture{.name = "OlmoeForCausalLM", .qk_norm = QkNorm::Whole, .experts = true},
-    Architecture{.name = "GptOssForCausalLM", .qkv_bias = true, .out_bias = true, .experts = true},
-    Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
-    Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
-    Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
-};
-
-/// Of a reader's families, the class.
-struct Family {
-  std::string_view type;
-  std::string_view architecture;
-};
-constexpr std::array kFamilies = {
-    Family{"llama", "LlamaForCausalLM"},
-    Family{"mistral", "MistralForCausalLM"},
-    Family{"qwen2", "Qwen2ForCausalLM"},
-    Family{"qwen3", "Qwen3ForCausalLM"},
-    Family{"gemma", "GemmaForCausalLM"},
-    Family{"gemma2", "Gemma2ForCausalLM"},
-    Family{"gemma3_text", "Gemma3ForCausalLM"},
-    Family{"gpt2", "GPT2LMHeadModel"},
-    Family{"phi", "PhiForCausalLM"},
-    Family{"phi3", "Phi3ForCausalLM"},
-    Family{"gpt_neox", "GPTNeoXForCausalLM"},
-    Family{"olmo2", "Olmo2ForCausalLM"},
-    Family{"granite", "GraniteForCausalLM"},
-};
-
-const Architecture* architecture_named(std::string_view name) {
-  const auto* found = std::find_if(kArchitectures.begin(), kArchitectures.end(),
-                                   [&](const Architecture& one) { return one.name == name; });
-  return found == kArchitectures.end() ? nullptr : found;
-}
-
-const Family* family_of(std::string_view type) {
-  const auto* found = std::find_if(kFamilies.begin(), kFamilies.end(),
-                                   [&](const Family& one) { return one.type == type; });
-  return found == kFamilies.end() ? nullptr : found;
-}
 
 void take_architecture(Shape& shape, const Architecture& of) {
   shape.architecture = of.name;
@@ -241,6 +114,14 @@ Latent latent_of(const Config& config) {
           .value = config.integer({"v_head_dim"})};
 }
 
+Linear linear_of(const Config& config) {
+  return {.key_heads = config.integer({"linear_num_key_heads"}),
+          .value_heads = config.integer({"linear_num_value_heads"}),
+          .key_dim = config.integer({"linear_key_head_dim"}),
+          .value_dim = config.integer({"linear_value_head_dim"}),
+          .kernel = config.integer({"linear_conv_kernel_dim"})};
+}
+
 void require_heads(const Config& config, const Layer& layer) {
   if (layer.head_dim < 1) {
     config.json().fail("head_dim", "is 0, or hidden_size less than num_attention_heads; 1 or more");
@@ -268,6 +149,10 @@ void add_layers(Shape& shape, const Config& config) {
   require_heads(config, layer);
   const bool latent = config.json().has("kv_lora_rank");
   if (latent) shape.latent = latent_of(config);
+  const bool hybrid = config.json().has("linear_conv_kernel_dim");
+  if (hybrid) shape.linear = linear_of(config);
+  shape.gated_attention = hybrid;
+  const std::int64_t interval = config.integer_or({"full_attention_interval"}, 4, 1);
   for (std::int64_t i = 0; i < count; ++i) {
     Layer one = layer;
     const auto at = static_cast<std::size_t>(i);
@@ -278,6 +163,9 @@ void add_layers(Shape& shape, const Config& config) {
       one.keeps = Keeps::Latent;
       one.kv_heads = 1;
       one.head_dim = shape.latent.kv_rank + shape.latent.rope;
+    } else if (hybrid &&
+               (at < types.size() ? types[at] == "linear_attention" : (i + 1) % interval != 0)) {
+      one.keeps = Keeps::State;
     } else if (slides && window > 0) {
       one.keeps = Keeps::Window;
       one.window = window;
@@ -335,6 +223,17 @@ void take_falcon(Shape& shape, const Config& config) {
   }
 }
 
+/// LongRoPE: requests are as long as before it was stretched, unless more is asked for, and
+/// rotations are there for both.
+void take_long_rope(Shape& shape, const Config& config) {
+  const auto scaling = config.object("rope_scaling");
+  if (!scaling) return;
+  const std::string type = scaling->text_or("rope_type", scaling->text_or("type", ""));
+  if (type != "longrope" && type != "su") return;
+  shape.usual_length = config.integer_or({"original_max_position_embeddings"}, 0);
+  shape.rotary_rows += shape.usual_length;
+}
+
 Shape shape_of_config(const Config& config, const std::string& name) {
   const std::string cls = config.architecture();
   const Architecture* architecture = architecture_named(cls);
@@ -373,6 +272,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
   if (!shape.learned_positions)
     add_rotations(shape, shape.positions, rotated,
                   cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+  take_long_rope(shape, config);
   add_quantization(shape, config);
   return shape;
 }
@@ -382,6 +282,7 @@ Shape shape_of_config(const Config& config, const std::string& name) {
 bool runs_family(std::string_view model_type) { return family_of(model_type) != nullptr; }
 
 bool Shape::second_runner() const {
+  if (hybrid()) return false;
   return !mixture() || architecture_named(architecture)->second_runner;
 }
 
@@ -391,7 +292,9 @@ Shape shape_of(const ModelConfig& model) {
   if (family != nullptr && !model.taped && model.heads > 0) {
     Shape shape = shape_of_family(model, *family);
     if (model.source != nullptr && !model.source->config.empty()) {
-      add_quantization(shape, Config::parse(model.source->config, model.name));
+      const Config config = Config::parse(model.source->config, model.name);
+      add_quantization(shape, config);
+      take_long_rope(shape, config);
     }
     return shape;
   }

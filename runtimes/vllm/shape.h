@@ -14,6 +14,7 @@ enum class Keeps : std::uint8_t {
   All,     ///< keys and values of every token
   Window,  ///< of the last `window`
   Latent,  ///< one latent a token: MLA
+  State,   ///< as much of any sequence: linear attention
 };
 
 struct Layer {
@@ -59,12 +60,25 @@ struct Latent {
   std::int64_t value = 0;
 };
 
+/// Heads of a linear attention (gated delta net), and how many tokens its convolution sees.
+struct Linear {
+  std::int64_t key_heads = 0;
+  std::int64_t value_heads = 0;
+  std::int64_t key_dim = 0;  ///< of each head
+  std::int64_t value_dim = 0;
+  std::int64_t kernel = 0;
+
+  std::int64_t keys() const { return key_heads * key_dim; }
+  std::int64_t values() const { return value_heads * value_dim; }
+};
+
 struct Shape {
   std::string name;          ///< for people
   std::string architecture;  ///< the class that vLLM runs it by
   std::int64_t hidden = 0;
   std::int64_t vocab = 0;
-  std::int64_t positions = 0;  ///< that the config says it was made for
+  std::int64_t positions = 0;     ///< that the config says it was made for
+  std::int64_t usual_length = 0;  ///< of a request where none is asked for; 0: as many
   /// Rows of each table of rotations, and how many such tables there are.
   std::int64_t rotary_rows = 0;
   std::int64_t rotary_dim = 0;
@@ -80,8 +94,9 @@ struct Shape {
   Adapted adapted = Adapted::Nothing;
   bool gated = true;  ///< gate and up are one linear
   bool learned_positions = false;
-  bool keeps_own_type = false;  ///< its cache is of the model's type, whatever is asked for
-  bool normed_twice = false;    ///< attention's and MLP's inputs are there at once
+  bool gated_attention = false;  ///< queries come with a gate as wide
+  bool keeps_own_type = false;   ///< its cache is of the model's type, whatever is asked for
+  bool normed_twice = false;     ///< attention's and MLP's inputs are there at once
   bool norm_bias = false;
   QkNorm qk_norm = QkNorm::None;
   bool qkv_bias = false;
@@ -94,6 +109,7 @@ struct Shape {
   bool last = true;   ///< it has the head
   Experts experts;
   Latent latent;
+  Linear linear;
   std::string quantization;  ///< the config's quant_method; empty: none
   std::int64_t bits = 0;     ///< of its weights
   std::int64_t group = 0;    ///< inputs that share a scale; 0: a whole row, or all
@@ -104,7 +120,9 @@ struct Shape {
   bool row_scales = false;      ///< of a byte each: a scale a row, or one of all of it
   std::int64_t scale_tile = 0;  ///< or one of each square of so many; 0: neither
 
+  std::int64_t default_length() const { return usual_length > 0 ? usual_length : positions; }
   bool keeps_up() const { return gated && !frees_up; }
+  bool hybrid() const { return linear.kernel > 0; }
   bool mixture() const { return experts.count > 0; }
   /// Whether a product adds a row, for which cuBLASLt takes a workspace.
   bool adds_rows() const { return qkv_bias || out_bias || mlp_bias; }

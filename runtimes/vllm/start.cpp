@@ -138,6 +138,8 @@ void plan(Start& start, const Shape& shape, const Options& options) {
   }
   if (start.free < start.requested && !options.cache_bytes) {
     start.refusal = refusals::too_little_free(start, options);
+  } else if (options.fits_length && start.longest == 0) {
+    start.refusal = refusals::no_length();
   } else if (start.available <= 0) {
     start.refusal = refusals::no_memory();
   } else if (start.needed > start.blocks) {
@@ -171,7 +173,7 @@ namespace {
 
 Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
-  start.length = options.length.value_or(shape.positions);
+  start.length = options.length.value_or(shape.default_length());
   start.batch = batch_of(options, gpu, start.length);
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
@@ -209,7 +211,7 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
   start.graph_code = graph_code(shape, options, start.batch);
   start.buffers += masking_buffer(shape, start.batch, gpu);
   if (keeps_workspace(shape, options)) {
-    start.buffers += expert_workspace(shape, options, start.batch.tokens);
+    start.buffers += expert_workspace(shape, options, start.batch.tokens, gpu.arch.sm);
   }
   start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
                    static_cast<std::uint64_t>(start.batch.sequences);

@@ -14,6 +14,8 @@ constexpr std::int64_t kFp32 = 4;
 /// triton_kernels' layouts of scales: inputs of so many at once, and on Hopper outputs.
 constexpr std::int64_t kInputsOfScales = 128;
 constexpr std::int64_t kOutputsOfScales = 256;
+constexpr std::int64_t kMarlinsHidden = 256;
+constexpr std::int64_t kMarlinsWidth = 128;
 
 class Listing {
  public:
@@ -63,13 +65,15 @@ class Listing {
   }
 
   void add(const Layer& layer) {
-    if (layer.keeps == Keeps::Latent) {
+    if (layer.keeps == Keeps::State) {
+      add_linear();
+    } else if (layer.keeps == Keeps::Latent) {
       add_latent(layer);
     } else {
       // A rank has no less than one head of keys.
       const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks_, 1) * layer.head_dim;
-      linear(layer.q_width() / ranks_ + 2 * kv, shape_.hidden, shape_.qkv_bias,
-             {layer.q_width() / ranks_, kv, kv});
+      const std::int64_t q = (shape_.gated_attention ? 2 : 1) * layer.q_width() / ranks_;
+      linear(q + 2 * kv, shape_.hidden, shape_.qkv_bias, {q, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
       if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
@@ -77,8 +81,7 @@ class Listing {
         whole(head ? layer.head_dim : kv);
       }
     }
-    add_rotations();
-    for (int scale = 0; scale < kScales; ++scale) in_fp32(1);
+    if (layer.keeps != Keeps::State) add_attention_buffers();
     if (layer.experts) {
       add_experts();
     } else {
@@ -91,6 +94,26 @@ class Listing {
       linear(shape_.hidden, layer.ffn / ranks_, shape_.mlp_bias);
     }
     for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
+  }
+
+  /// qwen_gdn_linear_attn.py: queries, keys, values and a gate; what decays and what is learnt of
+  /// each token; the convolution before, the norm behind.
+  void add_linear() {
+    const Linear& of = shape_.linear;
+    const std::int64_t keys = of.keys() / ranks_;
+    const std::int64_t values = of.values() / ranks_;
+    whole(of.value_heads / ranks_);
+    in_fp32(of.value_heads / ranks_);
+    whole(2 * keys + values, of.kernel);
+    linear(2 * keys + 2 * values, shape_.hidden, false);
+    linear(2 * of.value_heads / ranks_, shape_.hidden, false);
+    whole(of.value_dim);
+    linear(shape_.hidden, values, false);
+  }
+
+  void add_attention_buffers() {
+    add_rotations();
+    for (int scale = 0; scale < kScales; ++scale) in_fp32(1);
   }
 
   /// Queries through a rank or at once, keys and values through theirs, and beside what projects up
@@ -150,6 +173,7 @@ class Listing {
                      .copies = experts.count,
                      .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
+    if (shape_.hybrid()) whole(1, shape_.hidden);  // shared_expert_gate
     linear(2 * experts.shared / ranks_, shape_.hidden, false,
            {experts.shared / ranks_, experts.shared / ranks_});
     linear(shape_.hidden, experts.shared / ranks_, false);
@@ -172,12 +196,21 @@ std::int64_t scales_of(const Weight& weight, const Shape& shape) {
   return shape.row_scales ? weight.rows : 1;
 }
 
-std::uint64_t mxfp4_scales(const Weight& weight, int sm) {
+/// Of experts, with their scales. On Hopper by triton_kernels, which pads scales; on others by
+/// Marlin, for which both are padded (mxfp4_round_up_hidden_size_and_intermediate_size).
+std::vector<std::uint64_t> mxfp4(const Weight& weight, const Shape& shape, int sm) {
   constexpr std::int64_t kInputsOfScale = 32;
-  const std::int64_t inputs = padded_to(weight.columns, kInputsOfScales) / kInputsOfScale;
-  const std::int64_t outputs =
-      is_hopper(sm) ? padded_to(weight.rows, kOutputsOfScales) : weight.rows;
-  return whole_bytes(inputs * outputs * weight.copies);
+  if (is_hopper(sm)) {
+    const std::int64_t inputs = padded_to(weight.columns, kInputsOfScales) / kInputsOfScale;
+    const std::int64_t outputs = padded_to(weight.rows, kOutputsOfScales);
+    return {whole_bytes(weight.elements() / 2), whole_bytes(inputs * outputs * weight.copies)};
+  }
+  const bool up = weight.rows != shape.hidden;
+  const std::int64_t rows =
+      up ? 2 * padded_to(weight.rows / 2, kMarlinsWidth) : padded_to(weight.rows, kMarlinsHidden);
+  const std::int64_t columns = padded_to(weight.columns, up ? kMarlinsHidden : kMarlinsWidth);
+  const std::int64_t elements = rows * columns * weight.copies;
+  return {whole_bytes(elements / 2), whole_bytes(elements / kInputsOfScale)};
 }
 
 }  // namespace
@@ -213,7 +246,7 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
       return all;
     }
     case Storage::Mxfp4:
-      return {whole_bytes(elements / 2), mxfp4_scales(weight, sm)};
+      return mxfp4(weight, shape, sm);
     case Storage::Nf4:
       return {whole_bytes(elements / 2), whole_bytes(elements / 64 * 4)};
   }

@@ -14,8 +14,10 @@ namespace vramfit::vllm {
 namespace {
 
 constexpr std::int64_t kMostConcurrent = 1 << 16;
-constexpr std::uint64_t kSurely = 8;  ///< such a part of a card is more than figures are off by
-constexpr double kShareStep = 1000;   ///< shares are told in thousandths
+/// A start that is refused though all of it has room lacks such a part of the card in the ledger:
+/// it is OOM then, and never TIGHT, whatever figures may be off by.
+constexpr std::uint64_t kRefusedLacks = 8;
+constexpr double kShareStep = 1000;  ///< shares are told in thousandths
 
 double part(std::uint64_t bytes, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(of);
@@ -93,7 +95,7 @@ void allocate(Ledger& ledger, const Start& start, std::uint64_t room) {
   const std::uint64_t taken = start.weights + start.activations + beyond + needed;
   const bool more = start.refused() && room < kUnlimitedBytes && taken <= room;
   ledger.allocate("KV cache", Category::KvCache,
-                  needed + (more ? room - taken + room / kSurely : 0));
+                  needed + (more ? room - taken + room / kRefusedLacks : 0));
 }
 
 }  // namespace
@@ -113,7 +115,7 @@ std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
 
 std::int64_t EngineWorkload::size(const SearchAxis& axis) const {
   if (axis == kConcurrencyAxis) return options_.concurrency;
-  return options_.length.value_or(shape_->positions);
+  return options_.length.value_or(shape_->default_length());
 }
 
 std::shared_ptr<const Workload> EngineWorkload::resized(const SearchAxis& axis,
@@ -154,6 +156,10 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
+  if (options_.adapters > 0 && shape_->hybrid()) {
+    throw BadInput(
+        "enable-lora: slots of linear attention's products are not predicted; without it");
+  }
   const std::int64_t ranks = options_.tensor_parallel;
   for (const Weight& weight : weights_of(*shape_, options_)) {
     const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;

@@ -10,6 +10,8 @@ _SEEING = {"gemma3-4b", "gemma4-e2b", "ministral3-8b"}
 _LENGTHS = (1024, 2048, 4096, 8192, 16384, 32768, 131072)
 _AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 _GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
+# Which modules are stored so, by parts of their names; vLLM would look it up in files otherwise.
+_GPTQ["modules_in_block_to_quantize"] = [["attn", "attention", "mlp"]]
 
 
 def models():
@@ -70,19 +72,21 @@ def _types(card, config, dice):
         return {}
     many = "num_experts_per_tok" in config
     draw = dice.random()
+    types = {}
     if draw < 0.1:
-        return {"dtype": "float32"}
-    if draw < 0.15:
-        return {"dtype": "float16"}
-    if draw < 0.3 and not many:
+        types = {"dtype": "float32"}
+    elif draw < 0.15:
+        types = {"dtype": "float16"}
+    elif draw < 0.3 and not many:
         config["quantization_config"] = dice.choice((_AWQ, _GPTQ))
-        return {"dtype": "float16"}
-    if draw < 0.4 and not many:
+        types = {"dtype": "float16"}
+    elif draw < 0.4 and not many:
         config["quantization_config"] = dice.choice((_compressed(8), _compressed(4)))
-        return {}
-    if draw < 0.5 and card in _LATER:
-        return {"quantization": "fp8"}
-    return {"kv_cache_dtype": "fp8"} if draw < 0.65 and card != "a100-80gb" else {}
+    elif draw < 0.5 and card in _LATER:
+        types = {"quantization": "fp8"}
+    elif draw < 0.65 and card != "a100-80gb":
+        types = {"kv_cache_dtype": "fp8"}
+    return types
 
 
 def _compressed(bits):

@@ -2,9 +2,9 @@
 
 usage: play.py SEED FIRST COUNT STRIDE CARD OUT.jsonl
 
-Of a seed's questions, from number FIRST on below COUNT, each STRIDE-th. `vramfit run` has it play on
-a GPU that is not there. A question gives a line as it ends: what was asked, and what vLLM counted
-and made of the rest, or its refusal.
+Of a seed's questions, from number FIRST on below COUNT, each STRIDE-th. `vramfit run` has it play
+on a GPU that is not there. A question gives a line as it ends: what was asked, and what vLLM
+counted and made of the rest, or its refusal.
 """
 
 import json

@@ -73,6 +73,42 @@ TEST(VllmQuestions, RanksShareWhatALayerHas) {
   EXPECT_NEAR(over("2").at("weights").get<double>(), one / 2, one / 200);
 }
 
+TEST(VllmQuestions, StagesShareLayersOut) {
+  const auto in = [](const char* stages) {
+    return told({"--model", "llama3-70b", "--gpu", "h200", "--pipeline-parallel-size", stages})
+        .at("serving");
+  };
+  const double whole = in("1").at("weights");
+  EXPECT_NEAR(in("2").at("weights").get<double>(), whole / 2, whole / 200);
+  // Of 80 layers 26 each, and one more in the middle and before the last.
+  EXPECT_NEAR(in("3").at("weights").get<double>(), whole * 27 / 80, whole / 50);
+  EXPECT_GT(in("4").at("blocks"), in("2").at("blocks"));
+}
+
+TEST(VllmQuestions, SlotsOfAdaptersGrowWithTheirNumberAndRank) {
+  const auto weights = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--max-model-len", "4096", "--enforce-eager"});
+    return served(std::move(more)).at("weights").get<double>();
+  };
+  const double none = weights({});
+  const double one = weights({"--enable-lora"}) - none;
+  EXPECT_GT(one, 0);
+  EXPECT_NEAR((weights({"--enable-lora", "--max-loras", "4"}) - none) / one, 4, 0.1);
+  EXPECT_NEAR((weights({"--enable-lora", "--max-lora-rank", "64"}) - none) / one, 4, 0.1);
+}
+
+TEST(VllmQuestions, OnlyTheFirstRunnerPutsWeightsOnTheHost) {
+  const auto weights = [](const char* model, const char* gib) {
+    return told({"--model", model, "--gpu", "h200", "--cpu-offload-gb", gib})
+        .at("serving")
+        .at("weights")
+        .get<double>();
+  };
+  constexpr double kGiB = 1 << 30;
+  EXPECT_EQ(weights("llama3.1-8b", "4"), weights("llama3.1-8b", "0"));
+  EXPECT_NEAR(weights("mixtral-8x7b", "0") - weights("mixtral-8x7b", "8"), 8 * kGiB, kGiB);
+}
+
 TEST(VllmQuestions, AnotherReleaseCountsItsBuffers) {
   const auto of = [](const char* release) {
     return served({"--max-model-len", "4096", "--enforce-eager", "--release", release});
@@ -89,7 +125,11 @@ TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
   refused({"--tensor-parallel-size", "3"}, "32 heads are not shared out evenly by 3");
   refused({"--max-num-seqs", "512", "--max-num-batched-tokens", "256"},
           "fewer than --max-num-seqs");
-  refused({"--enable-lora"}, "slots of adapters are not predicted");
+  refused({"--enable-lora", "--max-lora-rank", "12"}, "max-lora-rank: 12 is none that vLLM takes");
+  refused({"--enable-lora", "--dtype", "float32"}, "kernels of adapters take 16 bits");
+  refused({"--pipeline-parallel-size", "33"}, "33 stages are more than its layers");
+  refused({"--speculative-config", R"({"method": "eagle3", "num_speculative_tokens": 3})"},
+          "what eagle3 takes of the card is not predicted");
   refused({"--quantization", "nvfp4"}, "what nvfp4 keeps is not predicted");
   refused({"--gpu-memory-utilization", "1.5"}, "gpu-memory-utilization");
   expect_bad_input(

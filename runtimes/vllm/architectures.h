@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtimes/vllm/shape.h"
+
+namespace vramfit::vllm {
+
+/// A class of vLLM's, and how its code differs from llama's.
+struct Architecture {
+  std::string_view name;
+  bool gated = true;
+  bool biased = false;    ///< every linear has a bias
+  bool qkv_bias = false;  ///< where the config does not say
+  bool out_bias = false;
+  bool norm_bias = false;
+  QkNorm qk_norm = QkNorm::None;
+  bool experts = false;
+  bool tied = false;         ///< where the config does not say
+  std::int64_t pattern = 0;  ///< the same: each so-manieth layer looks at everything
+  std::int64_t norms = 2;
+  std::int64_t outlived = 0;
+  bool fused = false;
+  bool frees_up = false;
+  Adapted adapted = Adapted::Products;
+  bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
+};
+
+/// Of a reader's families, the class.
+struct Family {
+  std::string_view type;
+  std::string_view architecture;
+};
+
+/// Null: not known here.
+const Architecture* architecture_named(std::string_view name);
+const Family* family_of(std::string_view type);
+
+}  // namespace vramfit::vllm

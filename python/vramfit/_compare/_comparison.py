@@ -159,9 +159,9 @@ def _lay_together(
             gone.setdefault((held.component, held.in_backward, line), []).append(key)
         elif not before[key]:
             new.setdefault((held.component, held.in_backward, held.line), []).append(key)
-    for line in gone.keys() & new.keys():
-        to = max(new[line], key=lambda key: after[key])
-        for key in gone[line]:
+    for place in gone.keys() & new.keys():
+        to = max(new[place], key=lambda key: after[key])
+        for key in gone[place]:
             before[to] += before.pop(key)
 
 

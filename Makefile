@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel manylinux page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -99,6 +99,9 @@ tested: build build/asan/build.ninja build/venv/tables.stamp wheel page
 
 wheel: build build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
 	scripts/wheel $(PRESET)
+
+manylinux: build build/venv/wheel.stamp  ## the same wheel for glibc 2.28 and newer, whichever this machine has, into build/manylinux/
+	scripts/wheel $(PRESET) 2.28
 
 page: build/wasm/build.ninja build/venv/tables.stamp build/venv/web.stamp  ## the estimator as WebAssembly and the page around it, into build/site/
 	cmake --build --preset wasm

@@ -12,6 +12,7 @@ endif()
 
 option(VRAMFIT_PYTHON "Build the Python package's module, and of the rest only what it needs" OFF)
 set(VRAMFIT_BUILT "" CACHE PATH "For that: a folder where the libraries were built already")
+set(VRAMFIT_ZIG "" CACHE FILEPATH "zig, where the package is linked for glibc 2.28: cmake/old_glibc.cmake")
 option(VRAMFIT_BENCH "Build bench, its tests and those of kernels/cuda, which use it" ON)
 
 # It is machine code for the loader of one kind of machine.

@@ -167,6 +167,35 @@ def test_lines_that_only_moved_are_the_same(answer, compare):
     ]
 
 
+def test_what_another_line_of_the_script_leads_to_now_did_not_move(answer, compare):
+    """As where a trainer is called by a method of one's own, which keeps something."""
+    one = answer()
+    kept = held(GB, "/a/train.py:21", "self.kept = grads", script="/a/train.py:21")
+    new = grown(one, "forward", GB, kept)
+    for told in new["holders_of_stages"]:
+        for line in told["holders"]:
+            if line["line"] != line["script"]:
+                line["script"] = "/a/train.py:20"
+                line["script_text"] = "return super().training_step(*a)"
+    ran = compare(one, new)
+    assert ran.returncode == 1
+    (row,) = rows_of(compare(one, new, "--format", "json"))
+    (moved,) = row["moved"]
+    assert [line["line"] for line in moved["lines"]] == ["/a/train.py:21"]
+    assert "gone" not in ran.stdout
+
+
+def test_of_the_smallest_blocks_there_is_one_line(answer, compare):
+    one = answer()
+    small = [held(512, f"{LIBRARY}:{line}", f"scalar {line}") for line in (81, 82, 83)]
+    new = grown(one, "forward", GB + 3 * 512, held(GB, f"{LIBRARY}:90", "kept"), *small)
+    said = compare(one, new).stdout
+    assert "+1,536 B  3 lines of at most 512 B each" in said
+    assert "scalar" not in said
+    (row,) = rows_of(compare(one, new, "--format", "json"))
+    assert len(row["moved"][0]["lines"]) == 4, "programs are told all"
+
+
 def test_tolerance(answer, compare):
     one = answer()
     new = grown(one, "backward", GB // 10, held(GB // 10, "/a/train.py:9", "y"))

@@ -127,6 +127,7 @@ def _lines(old: Stage, new: Stage, places: Places) -> list[Json] | None:
         key = (held.component, held.in_backward, held.line, held.script, True)
         after[key] += held.bytes
         examples[key] = held
+    _lay_together(before, after, examples, places)
     lines = [
         {
             "component": held.component,
@@ -141,6 +142,27 @@ def _lines(old: Stage, new: Stage, places: Places) -> list[Json] | None:
         if before[key] != after[key]
     ]
     return sorted(lines, key=lambda line: -abs(line["new"] - line["old"]))
+
+
+def _lay_together(
+    before: Counter[_Key], after: Counter[_Key], examples: dict[_Key, Held], places: Places
+) -> None:
+    """A line that another line of the script leads to now, as one that calls a trainer, is one line
+    still: what it held by a way that is gone goes to the way that is new."""
+    gone: dict[tuple[str, bool, str], list[_Key]] = {}
+    new: dict[tuple[str, bool, str], list[_Key]] = {}
+    for key, held in examples.items():
+        if held.line == held.script:
+            continue
+        if not after[key]:
+            line = places.in_new(held.line) or held.line
+            gone.setdefault((held.component, held.in_backward, line), []).append(key)
+        elif not before[key]:
+            new.setdefault((held.component, held.in_backward, held.line), []).append(key)
+    for place in gone.keys() & new.keys():
+        to = max(new[place], key=lambda key: after[key])
+        for key in gone[place]:
+            before[to] += before.pop(key)
 
 
 def _key_of_old(held: Held, places: Places) -> _Key:

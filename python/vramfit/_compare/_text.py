@@ -8,6 +8,7 @@ from pathlib import Path
 from vramfit._compare._answers import Json
 
 _LINES = 10  # of a stage
+_SMALL = 512  # bytes: the smallest block of PyTorch's allocator
 _WIDE = 100  # letters
 
 
@@ -81,17 +82,33 @@ def _stages(row: Json) -> Iterator[tuple[str, list[Json]]]:
         rest = new - old - sum(line["new"] - line["old"] for line in stage["lines"])
         lines = [line for line in stage["lines"] if _identity(line) not in shown]
         shown |= {_identity(line) for line in lines}
-        if stage["lines"] and not lines:
+        small = [line for line in lines if abs(line["new"] - line["old"]) <= _SMALL]
+        lines = [line for line in lines if line not in small]
+        if stage["lines"] and not lines and not small:
             head += " the same lines"
         elif len(lines) > _LINES:
             head += f" the {_LINES} lines of {len(lines)} that moved most"
-        yield head, [*lines[:_LINES], *([_unsplit(rest)] if rest else [])]
+        others = [_folded(small)] if small else []
+        yield head, [*lines[:_LINES], *others, *([_unsplit(rest)] if rest else [])]
+
+
+def _folded(lines: list[Json]) -> Json:
+    """Lines of so little that they are noise to a reader, as one."""
+    told = f"{len(lines)} line{'s' * (len(lines) > 1)} of at most {_SMALL} B each"
+    return {
+        **_BARE,
+        "component": told,
+        **{key: sum(line[key] for line in lines) for key in ("old", "new")},
+    }
+
+
+#: A line that is none of the code's.
+_BARE = {"text": "", "in_backward": False, "line": "", "script": ""}
 
 
 def _unsplit(rest: int) -> Json:
     """A line of what no tensor asked for: blocks that are larger than what lies in them."""
-    unsplit = {"component": "rounding", "text": "", "in_backward": False, "line": "", "script": ""}
-    return {**unsplit, "old": max(-rest, 0), "new": max(rest, 0)}
+    return {**_BARE, "component": "rounding", "old": max(-rest, 0), "new": max(rest, 0)}
 
 
 def _identity(line: Json) -> tuple[str, ...]:
@@ -103,6 +120,8 @@ def _what(line: Json) -> str:
     component: str = line["component"].replace("_", " ")
     if component == "rounding":
         return "rounding, in blocks that the allocator does not split"
+    if " at most " in component:
+        return component
     where = "no line of Python"
     if line["line"]:
         where = "/".join(line["line"].split("/")[-2:])

@@ -1,6 +1,7 @@
 #include "bench/compare/causes.h"
 
 #include <gtest/gtest.h>
+
 #include "bench/report/columns.h"
 
 namespace vramfit::bench::compare {

@@ -1,6 +1,18 @@
 #include "estimator/budget.h"
 
+#include "estimator/told_overheads.h"
+
 namespace vramfit {
+namespace {
+
+/// Of a card of which no more is known than that it is like this one.
+Overhead assumed_of_any(const Card& like) {
+  Overhead overhead = assumed(like.overhead, like.title);
+  overhead.doubt = told_overheads().doubt_of({}, std::nullopt, overhead);
+  return overhead;
+}
+
+}  // namespace
 namespace {
 
 std::vector<std::string> notes_of(const Card& card) {
@@ -50,7 +62,7 @@ Budget budget_of_size(std::uint64_t vram) {
   budget.gpu.clear();
   budget.title = "a GPU of this size";
   budget.vram = vram;
-  budget.overhead = assumed(like.overhead, like.title);
+  budget.overhead = assumed_of_any(like);
   budget.notes.push_back("sm_" + std::to_string(like.arch.sm) + " assumed, and " +
                          std::to_string(like.multiprocessors) + " multiprocessors, as the " +
                          like.name + " has, which stands for such sizes (--gpu says which)");
@@ -66,7 +78,7 @@ Budget budget_of_gpu(const std::string& title, Arch arch, std::uint64_t vram) {
   budget.vram = vram;
   if (known == nullptr) {
     budget.gpu.clear();
-    budget.overhead = assumed(like.overhead, like.title);
+    budget.overhead = assumed_of_any(like);
     budget.notes.push_back(std::to_string(like.multiprocessors) +
                            " multiprocessors assumed, as the " + like.name + " has");
   }

@@ -7,6 +7,7 @@
 #include "estimator/data.h"
 #include "estimator/names.h"
 #include "estimator/runtimes.h"
+#include "estimator/told_overheads.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
@@ -153,6 +154,7 @@ void assume_overhead(Card& card, const nlohmann::json& object, const std::vector
                                   "'; the name of a card whose overhead was measured");
   }
   card.overhead = assumed(other->overhead, other->title);
+  card.overhead.doubt = told_overheads().doubt_of(card.name, card.multiprocessors, card.overhead);
 }
 
 /// The card nearest in size of those that qualify; null where none does.

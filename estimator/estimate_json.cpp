@@ -104,11 +104,7 @@ Json machine_json(const std::vector<CardEstimate>& cards) {
 }
 
 Json uncertainty_json(const Estimate& estimate) {
-  if (!estimate.uncertainty) return nullptr;
-  const Uncertainty& uncertainty = *estimate.uncertainty;
-  return {{"reserved", uncertainty.reserved},
-          {"overhead", uncertainty.overhead},
-          {"total", uncertainty.total()}};
+  return estimate.uncertainty ? as_json(*estimate.uncertainty, estimate.fits) : Json();
 }
 
 /// What holds on one card.

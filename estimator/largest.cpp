@@ -33,13 +33,10 @@ std::int64_t last_step(SizedRuns& runs, const Left& left) {
   return step * edge_near(last / 2, of_steps, last - 1, [] { return false; });
 }
 
-/// Halfway between figures that are off to the worse side and to the better one.
+/// Where figures are right.
 Largest find_last_step(SizedRuns& runs) {
   Largest found;
-  found.size = last_step(runs, [&](std::int64_t size) {
-    const Slack& slack = runs.slack(size);
-    return (slack.surely + slack.possibly) / 2;
-  });
+  found.size = last_step(runs, [&](std::int64_t size) { return runs.slack(size).predicted; });
   found.holes.emplace();
   found.step = runs.step();
   if (found.size / found.step < runs.limit() / found.step) found.next = found.size + found.step;

@@ -123,9 +123,9 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
   const Budget& budget = request_.budget.at(run.card);
   const double margin = static_cast<double>(budget.vram) - static_cast<double>(budget.set_aside()) -
                         static_cast<double>(run.report.reserved + run.overhead.total());
-  const auto off = static_cast<double>(uncertainty->total());
   // A margin of as much is still within it.
-  return {margin - off - 1, margin + off};
+  return {margin - static_cast<double>(uncertainty->against(true)) - 1, margin,
+          margin + static_cast<double>(uncertainty->against(false))};
 }
 
 // Of the run on the card where that completes, otherwise of one without limits.

@@ -16,10 +16,12 @@ inline constexpr std::uint64_t kSearchAllowance = 6'000'000;
 /// where what is generated leaves no room.
 std::int64_t size_limit(const Request& request, const SearchAxis& axis);
 
-/// What is left of the card beside a run where figures are off to the worse side, and where they
-/// are off to the better one. Bytes; where there are any, it surely fits, or may.
+/// What is left of the card beside a run where figures are off to the worse side, where they are
+/// right, and where they are off to the better side. Bytes; where there are any, it surely fits,
+/// does as predicted, or may.
 struct Slack {
   double surely = 0;
+  double predicted = 0;
   double possibly = 0;
 };
 

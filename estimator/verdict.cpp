@@ -2,19 +2,28 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 namespace vramfit {
 
 namespace {
 
-/// On other cards, contexts from half of this to a little more are reported, as is what drivers
-/// keep for themselves: of an overhead that is another card's so much may be wrong, either way.
+/// Where nobody tells of a card: contexts from half of another's to a little more are reported, as
+/// is what drivers keep for themselves.
 constexpr std::uint64_t kAssumedPart = 2;
+
+Range range_of(const Overhead& overhead, const OverheadDoubt& doubt) {
+  const auto beside = static_cast<double>(overhead.context + overhead.libraries);
+  return {doubt.driver_less + static_cast<std::uint64_t>(doubt.beside_less * beside),
+          doubt.driver_more + static_cast<std::uint64_t>(doubt.beside_more * beside)};
+}
 
 }  // namespace
 
-std::uint64_t range_of(const Overhead& overhead) {
-  return overhead.assumed_from.empty() ? overhead.range : overhead.total() / kAssumedPart;
+Range range_of(const Overhead& overhead) {
+  if (overhead.assumed_from.empty()) return {overhead.range, overhead.range};
+  if (overhead.doubt) return range_of(overhead, *overhead.doubt);
+  return {overhead.total() / kAssumedPart, overhead.total() / kAssumedPart};
 }
 
 const char* name(Verdict verdict) {
@@ -43,9 +52,17 @@ std::optional<Uncertainty> uncertainty_of(const Workload& workload, const Outcom
   return uncertainty;
 }
 
+nlohmann::ordered_json as_json(const Uncertainty& uncertainty, bool fits) {
+  return {{"reserved", uncertainty.reserved},
+          {"overhead", uncertainty.overhead.against(fits)},
+          {"overhead_less", uncertainty.overhead.less},
+          {"overhead_more", uncertainty.overhead.more},
+          {"total", uncertainty.against(fits)}};
+}
+
 Verdict verdict_of(bool fits, std::int64_t margin, const std::optional<Uncertainty>& uncertainty) {
   const auto distance = static_cast<std::uint64_t>(std::abs(margin));
-  if (uncertainty && distance <= uncertainty->total()) return Verdict::Tight;
+  if (uncertainty && distance <= uncertainty->against(fits)) return Verdict::Tight;
   return fits ? Verdict::Fits : Verdict::Oom;
 }
 

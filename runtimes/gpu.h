@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,16 @@ struct RuntimeOverhead {
   std::uint64_t operator[](std::string_view part) const;
 };
 
+/// How far a card's overhead may lie from another card's, which it is assumed to have. `driver`: of
+/// driver_reserved, in bytes; `beside`: of context and libraries, as shares of them.
+struct OverheadDoubt {
+  std::uint64_t driver_less = 0;
+  std::uint64_t driver_more = 0;
+  double beside_less = 0;
+  double beside_more = 0;
+  int reports = 0;  ///< of this card that say so; 0: those of other cards
+};
+
 /// What driver and libraries take of a card beside what a run reserves. Bytes.
 struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
@@ -31,6 +42,7 @@ struct Overhead {
   std::string source;             ///< "measured …", or "assumed: …" where it is another card's
   std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
+  std::optional<OverheadDoubt> doubt = {};  ///< where it is another card's, if anybody tells
   /// Of each runtime where it was measured; shared, as cards are copied into every question. Null:
   /// of none.
   std::shared_ptr<const std::vector<RuntimeOverhead>> runtimes = {};

@@ -141,6 +141,7 @@ def test_committed_runs(path):
 
 DATA = {
     "gpus.json": "gpus.schema.json",
+    "overheads.json": "overheads.schema.json",
     "slowdowns.json": "slowdowns.schema.json",
     "models/parameters.json": "models.schema.json",
     "article/table1_inference.json": "article.schema.json#/$defs/inference",

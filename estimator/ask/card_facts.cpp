@@ -51,6 +51,7 @@ nlohmann::json loads_of(const Overhead& overhead) {
 nlohmann::json card_facts(const FitOptions& options, const Environment& environment) {
   const Budget budget = one_budget(options, environment);
   const Overhead& overhead = budget.overhead;
+  const Range range = range_of(overhead);
   const std::uint64_t total = budget.vram - std::min(budget.vram, overhead.driver_reserved);
   KnownAttributes attributes = attributes_of(budget);
   nlohmann::json by_number = nlohmann::json::object();
@@ -74,7 +75,7 @@ nlohmann::json card_facts(const FitOptions& options, const Environment& environm
           {"held", budget.held},
           {"overhead_source", overhead.source},
           {"assumed_from", overhead.assumed_from},
-          {"uncertainty", range_of(overhead)},
+          {"uncertainty", {{"less", range.less}, {"more", range.more}}},
           {"int8_reserved_error", current_release().int8_reserved_error},
           {"notes", notes}};
 }

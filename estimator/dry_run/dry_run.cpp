@@ -79,7 +79,8 @@ DryRun read_dry_run(const std::string& text) {
   run.peak = stage_of(peak.at("stage"));
   run.peak_step = peak.at("step");
   const Json& uncertainty = json.at("uncertainty");
-  run.uncertainty = {uncertainty.at("reserved"), uncertainty.at("overhead")};
+  run.uncertainty = {uncertainty.at("reserved"),
+                     {uncertainty.at("overhead_less"), uncertainty.at("overhead_more")}};
   if (const Json& end = json.at("out_of_memory"); !end.is_null()) {
     run.out_of_memory = DryRun::OutOfMemory{.stage = stage_of(end.at("stage")),
                                             .step = end.at("step"),
@@ -126,10 +127,7 @@ Estimate judged(const DryRun& run) {
 nlohmann::json verdict_json(const Estimate& estimate) {
   return {{"fits", estimate.fits},
           {"verdict", name(estimate.verdict)},
-          {"uncertainty",
-           {{"reserved", estimate.uncertainty->reserved},
-            {"overhead", estimate.uncertainty->overhead},
-            {"total", estimate.uncertainty->total()}}},
+          {"uncertainty", as_json(*estimate.uncertainty, estimate.fits)},
           {"capacity", estimate.capacity},
           {"overhead", estimate.overhead.total()},
           {"overhead_parts",

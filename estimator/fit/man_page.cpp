@@ -47,6 +47,10 @@ std::string man_page(const std::vector<FlagHelp>& flags) {
               escaped(flag.help) + "\n";
     }
   }
+  text +=
+      ".SH COMMANDS\nOf the Python package, each with \\-\\-help: vramfit check, run, record, "
+      "model, "
+      "compare, submit\\-case.\n";
   return text +
          ".SH EXIT STATUS\n0 it fits, on at least one card; 1 it does not; 2 bad input; 3 anything "
          "else.\n";

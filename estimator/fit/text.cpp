@@ -89,6 +89,20 @@ std::string model_line(const ModelConfig& model, std::int64_t parameters) {
   return fmt::format("{}: {} parameters\n", short_name(model), grouped(parameters));
 }
 
+namespace {
+
+/// Of a card's own overhead beside the one that is assumed.
+std::string may_take(const Overhead& overhead) {
+  const Range range = range_of(overhead);
+  std::string text = "yours may take up to " + gb(range.less) + " GB less";
+  if (range.more > 0) text += " or " + gb(range.more) + " more";
+  if (!overhead.doubt) return text;
+  return text + (overhead.doubt->reports > 0 ? ", as people report of it"
+                                             : ", as people report of other cards");
+}
+
+}  // namespace
+
 std::string rests_on(const Request& request, const Estimate& estimate) {
   const std::string about = request.workload->about();
   std::string text = "rests on: " + about.substr(0, about.find(". "));
@@ -96,10 +110,10 @@ std::string rests_on(const Request& request, const Estimate& estimate) {
     text += fmt::format("; at worst {:.1f} % off where it was measured", 100 * *error);
   }
   const Overhead& overhead = estimate.overhead;
-  const std::string whose = overhead.assumed_from.empty()
-                                ? overhead.source
-                                : fmt::format("the {}'s, assumed; yours may differ by {} GB",
-                                              overhead.assumed_from, gb(range_of(overhead)));
+  const std::string whose =
+      overhead.assumed_from.empty()
+          ? overhead.source
+          : fmt::format("the {}'s, assumed; {}", overhead.assumed_from, may_take(overhead));
   return wrapped(text, 2) + wrapped("driver and context overhead: " + whose, 2);
 }
 

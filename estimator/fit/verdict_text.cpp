@@ -36,7 +36,8 @@ std::string margin_text(const Estimate& estimate, const Budget& budget) {
 std::string verdict_text(const Estimate& estimate, const Budget& budget, bool colours) {
   std::string text = verdict_word(estimate.verdict, colours) + ": " + margin_text(estimate, budget);
   if (estimate.verdict == Verdict::Tight) {
-    text += fmt::format("; figures may be off by {} GB", gb(estimate.uncertainty->total()));
+    text += fmt::format("; figures may be off by {} GB",
+                        gb(estimate.uncertainty->against(estimate.fits)));
   }
   return text;
 }

@@ -47,8 +47,10 @@ class Uncertainty:
     """What figures may be off by, in bytes."""
 
     reserved: int
-    overhead: int
-    total: int
+    overhead: int  #: what may turn the verdict: more of what fits, less of what does not
+    overhead_less: int
+    overhead_more: int
+    total: int  #: reserved and overhead
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def drivers(cards: Mapping[str, Card]) -> Table:
         headings=["card", "told by", "MB", "assumed, MB", "which is off by, MB"],
         rows=rows,
         note="nvidia-smi's total less CUDA's, of many drivers and years, with the roundings of "
-        "what was told. Verdicts allow for half of all that is assumed, 0.7 GB.",
+        "what was told.",
         command="make league",
     )
 

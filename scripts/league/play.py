@@ -1,5 +1,5 @@
-"""make league-played: rows that are played on the stand-in, adapters of PEFT that have no step
-written down, at the cap on their lengths.
+"""make league-played: rows that are played on the stand-in: adapters of PEFT that have no step
+written down, at the cap on their lengths, and LitGPT's generation from 4 bits.
 
 Writes played.jsonl, which is data/league/played.jsonl once it is committed, into --out. Fails where
 one does not play.
@@ -30,20 +30,37 @@ from programs import (
 from league.asking import PACKAGE, PLAYED
 from league.rows import Row, published
 
-_PLAY = Path(__file__).resolve().parent / "play_peft.py"
+_HERE = Path(__file__).resolve().parent
 _PYTHON = ROOT / "build" / "exact" / "bin" / "python"
 
 
 def _config(model: str) -> dict[str, Any]:
+    for folder in ("models", "more_models"):
+        file = ROOT / "data" / folder / model / "config.json"
+        if file.exists():
+            return dict(read_json(file))
     shapes = read_json(ROOT / "data" / "shapes.json")["shapes"]
     return next(shape["config"] for shape in shapes if shape["name"] == model)
 
 
+def _script(row: Row) -> Path:
+    return _HERE / ("play_peft.py" if "peft" in (row.played or {}) else "play_litgpt.py")
+
+
 def played(rows: Iterable[Row], python: Path = _PYTHON) -> list[dict[str, Any]]:
-    """As play_peft.py writes them; all rows are of one card."""
+    """As the scripts write them, a run of each card's."""
     require_made({python: "exact", PACKAGE / "vramfit": "wheel"})
-    rows = list(rows)
-    (card,) = {row.card for row in rows}
+    groups: dict[tuple[Path, str | None], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((_script(row), row.card), []).append(row)
+    return [
+        line
+        for (script, card), group in groups.items()
+        for line in _played(script, str(card), group, python)
+    ]
+
+
+def _played(script: Path, card: str, rows: Iterable[Row], python: Path) -> list[dict[str, Any]]:
     asked = [
         {"id": row.id, "config": _config(row.played["model"]), **row.played}
         for row in rows
@@ -52,9 +69,9 @@ def played(rows: Iterable[Row], python: Path = _PYTHON) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="vramfit-league-") as folder:
         file, out = Path(folder) / "asked.json", Path(folder) / "played.jsonl"
         file.write_text(json.dumps(asked))
-        dry = [sys.executable, "-m", "vramfit", "run", "--gpu", str(card), "--json", "-", "--"]
+        dry = [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--"]
         run = subprocess.run(
-            [*dry, python, _PLAY, file, out],
+            [*dry, python, script, file, out],
             stdout=subprocess.DEVNULL,  # of the process that forks
             check=False,
             env={**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"},

@@ -26,9 +26,9 @@ class DataVariable {
 };
 
 TEST(Data, IsBuiltInToTheByte) {
-  for (const char* file :
-       {"attributes.json", "gpus.json", "releases.json", "shapes.json", "slowdowns.json",
-        "sweep.json", "tolerances.json", "article/claims.json", "models/parameters.json"}) {
+  for (const char* file : {"attributes.json", "gpus.json", "overheads.json", "releases.json",
+                           "shapes.json", "slowdowns.json", "sweep.json", "tolerances.json",
+                           "article/claims.json", "models/parameters.json"}) {
     EXPECT_EQ(data_text(file), read_text_file(kData / file, "data", "", 1 << 20)) << file;
   }
   std::size_t models = 0;

@@ -2,15 +2,16 @@
 has its cause, or is said to have none that is known."""
 
 import pytest
-from league import contradictions, overheads, table
+from league import contradictions, overheads, ranges, table
 from league.asking import Said, ask
 from league.rows import AT_MOST, Row, asked, every_row, words
 from league.scores import Score, answers, kept, scores, worse
-from programs import ROOT
+from programs import ROOT, read_json
 from vramfit_plots.catalogues import load_cards
 from vramfit_plots.tables import markdown_fragment
 
 GB = 10**9
+CATALOGUE = read_json(ROOT / "data" / "gpus.json")["cards"]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ def test_the_page_has_these_tables(found):
         table.causes(found, words()),
         table.unasked(rows, words()),
         overheads.drivers(cards),
+        ranges.table(cards, CATALOGUE),
         overheads.beside_allocator(overheads.cases()),
     ):
         assert markdown_fragment(built).strip() in shown, "`make league`, and take league.md"

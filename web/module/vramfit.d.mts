@@ -88,7 +88,14 @@ export interface Components {
 export interface OnCard {
   fits: boolean;
   verdict: Verdict;
-  uncertainty: { reserved: number; overhead: number; total: number } | null;
+  uncertainty: {
+    reserved: number;
+    /** What may turn the verdict: `overhead_more` of what fits, `overhead_less` of what does not. */
+    overhead: number;
+    overhead_less: number;
+    overhead_more: number;
+    total: number;
+  } | null;
   gpu: { name: string | null; title: string; arch: string };
   vram: number;
   headroom: number;

@@ -54,7 +54,8 @@ function roomFor(from, to, line) {
 /** The bar's inside, of so many pixels' width. */
 export function barMarkup(answer, width) {
   const parts = partsOf(answer);
-  const may = answer.total + (answer.uncertainty?.total ?? 0);
+  const off = answer.uncertainty ?? { reserved: 0, overhead_less: 0, overhead_more: 0 };
+  const [least, may] = [answer.total - off.reserved - off.overhead_less, answer.total + off.reserved + off.overhead_more];
   const room = answer.vram - answer.headroom - (answer.held_by_others ?? 0);
   const top = Math.max(may, answer.vram) * 1.04;
   const at = (bytes) => (bytes / top) * width;
@@ -74,10 +75,9 @@ export function barMarkup(answer, width) {
   const beyond = Math.max(0, answer.total - room);
   out.push(`<rect x="${at(room).toFixed(1)}" y="${TOP}" width="${at(beyond).toFixed(1)}" height="${THICK}" class="beyond" fill="url(#hatch)"/>`);
   out.push(...figures);
-  const margin = answer.uncertainty?.total ?? 0;
-  out.push(`<rect x="${at(Math.max(0, answer.total - margin)).toFixed(1)}" y="${TOP - 4}" `
-    + `width="${at(Math.min(2 * margin, answer.total + margin)).toFixed(1)}" height="3" class="range">`
-    + `<title>figures may be off by ${figure(margin)} GB</title></rect>`);
+  out.push(`<rect x="${at(Math.max(0, least)).toFixed(1)}" y="${TOP - 4}" `
+    + `width="${at(may - Math.max(0, least)).toFixed(1)}" height="3" class="range">`
+    + `<title>it may be ${figure(Math.max(0, least))} to ${figure(may)} GB</title></rect>`);
   const card = at(room);
   const [anchor, dx] = beside(card, width);
   out.push(`<line x1="${card.toFixed(1)}" x2="${card.toFixed(1)}" y1="${TOP - 18}" y2="${TOP + THICK + 8}" class="vram"/>`);

@@ -119,7 +119,8 @@ def worth_trying(answer: Json) -> list[Adjustment]:
 def next_to_try(adjustments: list[Adjustment], answer: Json) -> Adjustment:
     """The one that costs least of those that may be enough, else the one that lowers most."""
     held = shares(answer) or Counter()
-    lacking = answer["uncertainty"]["total"] - answer["margin"]
+    off = answer["uncertainty"]
+    lacking = off["reserved"] + off["overhead_more"] - answer["margin"]
     for adjustment in adjustments:
         if _lowers(adjustment, held) * answer["levels"]["reserved"] > lacking:
             return adjustment

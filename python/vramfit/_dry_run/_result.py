@@ -91,7 +91,8 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
             "reserved": math.ceil(
                 facts["int8_reserved_error"] * levels["reserved"] if took["int8_outliers"] else 0
             ),
-            "overhead": facts["uncertainty"],
+            "overhead_less": facts["uncertainty"]["less"],
+            "overhead_more": facts["uncertainty"]["more"],
         },
         "levels": levels,
         "levels_of_late_gpu": None,

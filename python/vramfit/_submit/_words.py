@@ -49,5 +49,5 @@ def _levels(case: dict[str, Any], answer: Answer) -> list[str]:
 def _of_others(before: int, answer: Answer) -> int:
     """Bytes beyond all that is assumed to be lost beside the allocator."""
     found = answer.to_dict()
-    known: int = found["overhead"] + found["uncertainty"]["overhead"]
+    known: int = found["overhead"] + found["uncertainty"]["overhead_more"]
     return max(0, before - known)

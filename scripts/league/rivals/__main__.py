@@ -1,7 +1,8 @@
 """make league-rivals: what else says how much memory a run takes, on all reference cases that it
 answers.
 
-Runs what is run (accelerate, on the stand-in; hf-mem, in a Python of its own), and writes
+Runs what is run (accelerate, on the stand-in; hf-mem, in a Python of its own; Unsloth's planner,
+of which a wheel is fetched), and writes
 rivals.json, which is data/league/rivals.json once it is committed, and rivals.md, docs/league.md's
 tables, into --out. With --kept nothing is run: what was said is read.
 """
@@ -46,10 +47,16 @@ def _run(out: Path) -> None:
     asked = compare(ROOT / "build" / "fit", ROOT / "data")
     seconds = (time.perf_counter() - begun) / len(asked.cases)
     own = {"vramfit": {"said": {}, "seconds": round(seconds, 4)}}
-    said = own | {
-        "accelerate": programs_run.accelerate(asked),
-        "hf-mem": programs_run.hf_mem(asked),
-    }
+    # MemTracker ran where CUDA's libraries are: what it said stays.
+    said = (
+        table.kept()["said"]
+        | own
+        | {
+            "accelerate": programs_run.accelerate(asked),
+            "hf-mem": programs_run.hf_mem(asked),
+            "unsloth": programs_run.unsloth(asked),
+        }
+    )
     with writing():
         out.mkdir(parents=True, exist_ok=True)
         text = table.spelt({"rivals": table.kept()["rivals"], "said": said})

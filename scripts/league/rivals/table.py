@@ -66,12 +66,17 @@ def _ruled(x: Accuracy, of: str) -> Iterator[Line]:
             yield _line(rule.key, of, x, said)
 
 
+def _two(value: float | Sequence[float]) -> Said:
+    """Tensors, and all of a card; where a rival says one figure, it is both."""
+    return Said(*value) if isinstance(value, list) else Said(value, value)
+
+
 def _kept(x: Accuracy) -> Iterator[Line]:
     numbers = keyed(x)
     for key, told in kept()["said"].items():
         if not told["said"]:
             continue  # our own, of which the time alone is kept
-        said = {numbers[name]: Said(value, value) for name, value in told["said"].items()}
+        said = {numbers[name]: _two(value) for name, value in told["said"].items()}
         line = _line(key, "PyTorch", x, said)
         yield Line(**{**vars(line), "seconds": told["seconds"]})
 

@@ -73,7 +73,7 @@ std::string verdict_at(std::vector<std::string> ask, std::int64_t batch) {
 
 TEST(Fit, WhatSurelyFitsAndWhatMayAreTheLastOfTheirKind) {
   const std::vector<std::string> ask = {"--model", "llama2-7b", "--train", "--lora", "16",
-                                        "--gpu",   "rtx4090",   "--seq",   "512",    "--json"};
+                                        "--gpu",   "rtx4090",   "--seq",   "128",    "--json"};
   auto search = ask;
   search.emplace_back("--max-batch");
   const Json json = Json::parse(run_fit(search).out);

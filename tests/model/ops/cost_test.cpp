@@ -56,6 +56,37 @@ TEST_F(Cost, OfFillingIsWhatIsWritten) {
   expect_cost(cost(FillTokens{of_words, 17, 1}), "fill_tokens", kTokens * 4, 0);
 }
 
+TEST_F(Cost, OfCodesReadsWhatTheyAreMadeOfAndWritesAByteEach) {
+  Tensor scale = tensor("scale", {CodeScale::kValues}, DType::Fp32);
+  Tensor codes = tensor("codes", {15, 7}, DType::Fp8);
+  Tensor transposed = tensor("codes", {7, 15}, DType::Fp8);
+  const std::uint64_t elements = kTokens * kWidth;
+  expect_cost(cost(FindLargest{x_, scale}), "find_largest:x", elements * kBf16, 0);
+  expect_cost(cost(EncodeTensor{x_, scale, &codes, nullptr}), "encode:x", elements * (kBf16 + 1),
+              0);
+  expect_cost(cost(EncodeTensor{x_, scale, &codes, &transposed}), "encode:x",
+              elements * (kBf16 + 2), 0);
+}
+
+TEST_F(Cost, OfCodesProductsIsThatOfALinearWhoseOperandsAreBytes) {
+  const Tensor scale = tensor("scale", {CodeScale::kValues}, DType::Fp32);
+  const Tensor x = tensor("input_codes", {15, 7}, DType::Fp8);
+  const Tensor weight = tensor("weight_codes", {11, 7}, DType::Fp8);
+  const auto product = [&](LinearPass pass, const Tensor* residual, bool accumulate) {
+    return cost(CodesProduct{pass, weight_, x, scale, weight, scale, &bias_, residual, y_,
+                             accumulate, workspace_});
+  };
+  const std::uint64_t operands = kTokens * kWidth + kOut * kWidth + kOut * kBf16;
+  const std::uint64_t out = kTokens * kOut * kBf16;
+  const double flops = 2.0 * kTokens * kOut * kWidth;
+  expect_cost(product(LinearPass::Forward, nullptr, false), "linear_forward:qkv", operands + out,
+              flops);
+  expect_cost(product(LinearPass::BackwardInput, &y_, false), "linear_backward_input:qkv",
+              operands + 2 * out, flops);
+  expect_cost(product(LinearPass::BackwardWeight, nullptr, true), "linear_backward_weight:qkv",
+              operands + 2 * out, flops);
+}
+
 TEST_F(Cost, OfEmbeddingReadsARowATokenAndAPositionOnce) {
   const Tensor words = tokens();
   const Tensor table = tensor("table", {17, 7});

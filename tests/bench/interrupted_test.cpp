@@ -62,7 +62,7 @@ TEST_F(Interrupted, PredictionsToo) {
       "--device=virtual:h200 --benchmark_filter='KvCache/llama2-7b/fp16|Estimate' "
       "--benchmark_min_time=100 --benchmark_out='" +
       out_.string() + "'");
-  wait_until([&] { return count_of(bench.out(), "KvCache/") == 4; });
+  wait_until([&] { return count_of(bench.out(), "  batch:") == 4; });
   bench.send(SIGINT);
   const Ended ended = bench.wait();
   EXPECT_EQ(ended.exit, 128 + SIGINT);

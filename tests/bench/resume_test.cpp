@@ -44,8 +44,8 @@ TEST_F(Resume, SeesThatTheConfigChanged) {
 TEST_F(Resume, SeesThatTheDataChanged) {
   const fs::path data = folder_ / "data";
   fs::create_directory(data);
-  for (const char* part :
-       {"gpus.json", "other_gpus.json", "releases.json", "sweep.json", "article", "models"}) {
+  for (const char* part : {"gpus.json", "other_gpus.json", "overheads.json", "releases.json",
+                           "sweep.json", "article", "models"}) {
     fs::copy(data_folder(part), data / part, fs::copy_options::recursive);
   }
   const std::string environment = "VRAMFIT_DATA='" + data.string() + "'";

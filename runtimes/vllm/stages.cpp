@@ -10,7 +10,7 @@ std::vector<Shape> stages_of(const Shape& shape, std::int64_t pipeline) {
   auto next = shape.layers.begin();
   for (std::int64_t i = 0; i < pipeline; ++i) {
     const bool one_more = i >= pipeline - 1 - over && i < pipeline - 1;
-    const auto end = next + layers / pipeline + (one_more ? 1 : 0);
+    const auto end = next + static_cast<std::ptrdiff_t>(layers / pipeline + (one_more ? 1 : 0));
     Shape stage = shape;
     stage.layers.assign(next, end);
     stage.first = i == 0;

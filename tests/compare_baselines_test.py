@@ -24,7 +24,7 @@ def test_against_finds_the_baseline(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     shutil.copy(ROOT / "data/tolerances.json", data)
-    for name in ("gpus.json", "releases.json"):
+    for name in ("gpus.json", "overheads.json", "releases.json"):
         shutil.copy(ROOT / "data" / name, data)
     runs = data / "runs/nvidia-h200"
     runs.mkdir(parents=True)

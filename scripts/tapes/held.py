@@ -51,9 +51,15 @@ def held_lines(points, config, rule, heads_are):
     return sorted(set(lines))
 
 
-def null_lines(kind, config):
-    """`null KEY`: numbers that were null; a config that has one is refused."""
-    return [
+def null_lines(kind, config, fresh):
+    """`null KEY`: numbers that were null; a config that has one is refused. `null KEY NUMBER`: what
+    the model made of null. `fresh`: the same config, of which no model was made."""
+    made = [
+        f"null {key} {value}"
+        for key, value in sorted(config.to_dict().items())
+        if type(value) is int and fresh.to_dict().get(key, value) is None
+    ]
+    return made + [
         f"null {key}"
         for key, value in sorted(config.to_dict().items())
         if value is None

@@ -232,7 +232,7 @@ class _Recording:
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
         lines += _defaults(kind, self._points["train"])
-        lines += null_lines(kind, model.config)
+        lines += null_lines(kind, model.config, self._config(COUNT - 1))
         lines += target_lines(kind, layers_of(model)[1])
         lines += _parameters(model, path, names, self._frozen)
         lines += _programs(solved, bodies)

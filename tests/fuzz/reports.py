@@ -89,7 +89,7 @@ def _written(random: Random, folder: Path) -> list[str]:
     path = folder / "data" / "runs" / "gpu" / "driver" / kept.name
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(document))
-    for name in ("gpus.json", "article", "models", "reference"):
+    for name in ("gpus.json", "overheads.json", "article", "models", "reference"):
         (folder / "data" / name).symlink_to(ROOT / "data" / name)
     others = [p for p in _kept() if not p.stem.endswith("-compare")]
     runs = [random.choice(others), path] if is_run else others[:2]  # beside each other, either way

@@ -185,7 +185,7 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
       throw BadInput("fused-lm-head: is not predicted of " + tape_.model_type +
                      "'s head; vramfit run");
     }
-    run(program, std::span(steps.begin(), head), frame);
+    run(program, std::span(steps).first(static_cast<std::size_t>(head - steps.begin())), frame);
     const aten::Value weight = value_of(head->args[1], frame);
     output.loss = fused_lm_loss(made_at(head->args[0].tensor, frame), *weight.as<Tensor>(), ids);
     return output;

@@ -52,13 +52,14 @@ def held_lines(points, config, rule, heads_are):
 
 
 def null_lines(kind, config, fresh):
-    """`null KEY`: numbers that were null; a config that has one is refused. `null KEY NUMBER`: what
-    the model made of null. `fresh`: the same config, of which no model was made."""
+    """`null KEY`: numbers that were null; a config that has one is refused. `null KEY SIZE`: what
+    the model takes null for. `fresh`: the same config, of which no model was made."""
     made = [
         f"null {key} {value}"
         for key, value in sorted(config.to_dict().items())
         if type(value) is int and fresh.to_dict().get(key, value) is None
     ]
+    made += [f"null {key} {said}" for key, said in _WIDTHS.items() if _is_null(config, key)]
     return made + [
         f"null {key}"
         for key, value in sorted(config.to_dict().items())

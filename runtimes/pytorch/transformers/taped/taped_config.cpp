@@ -65,6 +65,12 @@ std::string word_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+[[noreturn]] void refuse(const OpTape& tape, const std::string& key, const std::string& own,
+                         const std::string& recorded) {
+  throw BadInput(key + ": is " + own + ", and " + tape.model_type + "'s code was recorded with " +
+                 recorded + "; vramfit model runs it");
+}
+
 /// The code of another one does other things.
 void require_flags(const nlohmann::json& config, const OpTape& tape) {
   for (const auto& [key, flag] : tape.flags) {
@@ -74,9 +80,7 @@ void require_flags(const nlohmann::json& config, const OpTape& tape) {
     const bool is_off =
         is_said && own->is_null() && (flag.recorded == "false" || flag.recorded == "0");
     if (value == flag.recorded || is_off) continue;
-    throw BadInput(key + ": is " + shortened(value, 40) + (is_said ? "" : " unless it is said") +
-                   ", and " + tape.model_type + "'s code was recorded with " + flag.recorded +
-                   "; vramfit model runs it");
+    refuse(tape, key, shortened(value, 40) + (is_said ? "" : " unless it is said"), flag.recorded);
   }
 }
 
@@ -119,8 +123,7 @@ void require_held(const nlohmann::json& config, const ConfigKeys& keys, const Op
         recorded = "powers of two";
       }
     }
-    throw BadInput(key + ": is " + own + ", and " + tape.model_type + "'s code was recorded with " +
-                   recorded + "; vramfit model runs it");
+    refuse(tape, key, own, recorded);
   }
 }
 
@@ -129,17 +132,19 @@ void require_nulls(const nlohmann::json& config, const OpTape& tape) {
   for (const auto& [key, taken] : tape.nulls) {
     const auto own = config.find(key);
     if (taken || own == config.end() || own->is_null()) continue;
-    throw BadInput(key + ": is " + shortened(own->dump(), 20) + ", and " + tape.model_type +
-                   "'s code was recorded with null; vramfit model runs it");
+    refuse(tape, key, shortened(own->dump(), 20), "null");
   }
 }
 
 /// Of a type, or where a key is null that changes what its code does, of the type with that.
 std::string name_of_tape(const nlohmann::json& config, const std::string& type,
                          const Release& release) {
+  const std::string without = type + ".no_";
   for (const auto& [key, value] : config.items()) {
-    const std::string name = type + ".no_" + key;
-    if (value.is_null() && tape_of(release, name) != nullptr) return name;
+    if (!value.is_null()) continue;
+    std::string name = without;
+    name += key;
+    if (tape_of(release, name) != nullptr) return name;
   }
   return type;
 }

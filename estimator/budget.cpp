@@ -12,9 +12,6 @@ Overhead assumed_of_any(const Card& like) {
   return overhead;
 }
 
-}  // namespace
-namespace {
-
 std::vector<std::string> notes_of(const Card& card) {
   if (!card.traits.integrated) return {};
   return {card.title +

@@ -90,7 +90,7 @@ OverheadDoubt ToldOverheads::doubt_of(std::string_view card, std::optional<int> 
   // Of which process a report is, nobody says: of one that had loaded as little as any, or all.
   doubt.beside_less = std::max(0.0, 1 - beside.least / measured_.most);
   doubt.beside_more = std::max(0.0, beside.most / measured_.least - 1);
-  doubt.reports = std::max(driver.reports, beside.reports);
+  doubt.reports = std::min(driver.reports, beside.reports);
   return doubt;
 }
 

@@ -129,6 +129,7 @@ std::int64_t Expression::value(const Symbols& symbols) const {
   const auto of = [&symbols](const Step& step) {
     return step.op == Op::Number ? step.number : symbols(step.symbol);
   };
+  if (steps_.empty()) throw BadInput("a size of the tape that is none");
   if (steps_.size() == 1) return of(steps_.front());
   std::vector<std::int64_t> stack;
   const auto pop = [&stack] {

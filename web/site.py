@@ -42,8 +42,9 @@ def _title(text: str) -> str:
 
 
 def _says(text: str) -> str:
-    """The line below a page's title: what it is of."""
-    return next(line for line in text.splitlines()[1:] if line)
+    """The line below a page's title, as plain text: what it is of."""
+    line = next(line for line in text.splitlines()[1:] if line)
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)|`([^`]*)`", lambda match: match[1] or match[2], line)
 
 
 def _page(title: str, says: str, body: str) -> str:

@@ -127,7 +127,8 @@ Parts parts_of(const RowChange& row, const Moved* moved) {
     return {{name(row.status), std::nullopt, Kind::Fact, false}};
   }
   // Where one of the two ended early, all else is what it did not come to.
-  const double oom = difference(row, "oom").value_or(0) + difference(row, "pred_oom").value_or(0);
+  const char* said = side_of(row) == "mem_" ? "oom" : "pred_oom";
+  const double oom = difference(row, said).value_or(0);
   if (oom != 0) {
     const char* what = oom > 0 ? "runs out of memory" : "no longer runs out of memory";
     return {{what, std::nullopt, Kind::Fact, oom > 0}};

@@ -45,15 +45,19 @@ std::string rows_text(const Report& report) {
 std::string causes_lines(const Report& report) {
   std::string text;
   std::size_t small = 0;
+  bool worse = false;  // one of the small ones
   for (const Cause& cause : causes(report.comparison, report.moved)) {
     if (is_small(cause)) {
       ++small;
+      worse |= cause.worse;
       continue;
     }
     text += fmt::format("| {}{} | {} | {} |\n", cause.worse ? "⚠ " : "", size_text(cause),
                         cause.rows.size(), cell(cause.what));
   }
-  if (small > 0) text += fmt::format("| less than 512 B each | | {} others |\n", small);
+  if (small > 0) {
+    text += fmt::format("| {}less than 512 B each | | {} others |\n", worse ? "⚠ " : "", small);
+  }
   return text.empty() ? text : "\n| by | rows | what moved |\n|---:|---:|---|\n" + text;
 }
 

@@ -29,7 +29,7 @@ std::string run_text(const char* which, const RunFile& run) {
                              run.fact("cudnn"), run.fact("commit"), run.rows.size()));
 }
 
-/// "and 3 more (--all)" below a list that was cut.
+/// "and 3 causes more (--all)" below a list that was cut.
 std::string more_text(std::size_t count, const char* what) {
   return count == 0 ? "" : fmt::format("  and {} {} more (--all)\n", count, what);
 }

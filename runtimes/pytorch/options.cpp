@@ -121,10 +121,12 @@ void require_taped(const ModelConfig& config, const TorchOptions& options) {
     return;
   }
   const auto& training = std::get<TorchTraining>(options);
-  for (const std::string& target : training.lora ? training.lora->targets : kNoTargets) {
-    const auto& experts = config.taped->expert_targets;
-    if (std::find(experts.begin(), experts.end(), target) == experts.end()) continue;
-    throw BadInput("lora-targets: for " + target + " PEFT adapts the experts, too, which" +
+  const std::vector<std::string>& targets = training.lora ? training.lora->targets : kNoTargets;
+  const std::vector<std::string>& experts = config.taped->expert_targets;
+  const auto target =
+      std::find_first_of(targets.begin(), targets.end(), experts.begin(), experts.end());
+  if (target != targets.end()) {
+    throw BadInput("lora-targets: for " + *target + " PEFT adapts the experts, too, which" +
                    instead);
   }
   const auto& distributed = training.distributed;

@@ -18,13 +18,13 @@ class Slots {
     for (const Weight& weight : weights_of(shape_, options_)) {
       if (!weight.slices.empty()) add(weight);
     }
-    if (shape_.adapted != Adapted::Products) add_embedding();
-    if (shape_.adapted == Adapted::Head || shape_.adapted == Adapted::HeadTwice) {
+    if (shape_.first && shape_.adapted != Adapted::Products) add_embedding();
+    if (shape_.last && (shape_.adapted == Adapted::Head || shape_.adapted == Adapted::HeadTwice)) {
       add_a(shape_.hidden);
       add_b(shape_.vocab);
     }
     // A tied head that is the embedding itself has its own once more.
-    if (shape_.adapted == Adapted::HeadTwice && shape_.tied) add_embedding();
+    if (shape_.last && shape_.adapted == Adapted::HeadTwice && shape_.tied) add_embedding();
     add_mappings();
     return std::move(list_);
   }

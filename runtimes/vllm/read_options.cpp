@@ -35,7 +35,7 @@ std::int64_t rank_of(const Flags& flags) {
   return rank;
 }
 
-/// --speculative-config, of a method whose drafts no model makes. A count alone is taken, too.
+/// --speculative-config, of a method whose drafts no model makes.
 std::int64_t drafted_of(const Flags& flags) {
   constexpr std::int64_t kMostDrafted = 64;
   const auto text = typed(flags, "speculative-config");

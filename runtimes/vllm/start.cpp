@@ -209,12 +209,14 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
                   blas_workspace(gpu.arch.sm);
   start.graph_pool = graph_pool(shape, options, start.batch, gpu);
   start.graph_code = graph_code(shape, options, start.batch);
-  start.buffers += masking_buffer(shape, start.batch, gpu);
+  if (shape.last) start.buffers += masking_buffer(shape, start.batch, gpu);
   if (keeps_workspace(shape, options)) {
     start.buffers += expert_workspace(shape, options, start.batch.tokens, gpu.arch.sm);
   }
-  start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
-                   static_cast<std::uint64_t>(start.batch.sequences);
+  if (shape.last) {
+    start.sampling = static_cast<std::uint64_t>(4 * shape.vocab) *
+                     static_cast<std::uint64_t>(start.batch.sequences);
+  }
   start.working = working_set(shape, options, start.batch);
   return start;
 }
@@ -223,11 +225,12 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
 
 Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
   if (options.pipeline == 1) return start_of_stage(shape, options, gpu);
-  // All have as many blocks as the one with the fewest.
+  // All have as many blocks as the one with the fewest; none starts where one is refused.
+  const auto order = [](const Start& start) { return std::pair(!start.refused(), start.blocks); };
   std::optional<Start> fullest;
   for (const Shape& stage : stages_of(shape, options.pipeline)) {
     Start start = start_of_stage(stage, options, gpu);
-    if (!fullest || start.blocks < fullest->blocks) fullest = std::move(start);
+    if (!fullest || order(start) < order(*fullest)) fullest = std::move(start);
   }
   return *fullest;
 }

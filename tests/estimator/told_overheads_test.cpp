@@ -47,7 +47,7 @@ TEST(ToldOverheads, ACardsOwnReportsGoFirst) {
   EXPECT_EQ(t4.driver_more, 0U);
   EXPECT_DOUBLE_EQ(t4.beside_less, 1 - 120.0 / 800);
   EXPECT_DOUBLE_EQ(t4.beside_more, 0);
-  EXPECT_EQ(t4.reports, 5);
+  EXPECT_EQ(t4.reports, 3);
 }
 
 TEST(ToldOverheads, OfOthersAllCardsTellByMultiprocessor) {
@@ -85,7 +85,7 @@ TEST(ToldOverheads, EveryCardButTheMeasuredOneHasThem) {
     const Range range = range_of(card.overhead);
     EXPECT_LT(range.less, card.overhead.total()) << card.name;
   }
-  EXPECT_EQ(card_named("rtx4090").overhead.doubt->reports, 7);
+  EXPECT_EQ(card_named("rtx4090").overhead.doubt->reports, 2);
   EXPECT_EQ(card_named("rtx3070").overhead.doubt->reports, 0);
   EXPECT_EQ(budget_of_size(24'000'000'000).overhead.doubt->reports, 0);  // whichever card it is
 }

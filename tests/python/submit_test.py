@@ -68,7 +68,7 @@ def submit(tmp_path):
         ((*MODEL, "--nonsense"), "no --nonsense here; vramfit submit-case --help"),
         ((*MODEL, "--lora", "8"), "--lora: only with --train"),
         ((*MODEL, "--sender", "a b"), "sender: is 'a b'"),
-        ((*MODEL, "--out", "nowhere/case.jsonl"), "its folder is not there"),
+        ((*MODEL, "--out", "nowhere/case.jsonl"), "cannot be written: No such file or directory"),
         ((*MODEL, "--batch", "0"), "--batch: is '0'; a whole number from 1"),
         ((*MODEL, "--attention", "flash_attention_2"), "not predicted yet"),
         ((*MODEL, "--python", "/no/such/python"), "no program '/no/such/python'"),

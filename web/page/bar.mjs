@@ -51,11 +51,16 @@ function roomFor(from, to, line) {
   return high - low > LABEL ? (low + high) / 2 : undefined;
 }
 
+/** What the total may be, least and most. */
+function rangeOf({ total, uncertainty }) {
+  const off = uncertainty ?? { reserved: 0, overhead_less: 0, overhead_more: 0 };
+  return [Math.max(0, total - off.reserved - off.overhead_less), total + off.reserved + off.overhead_more];
+}
+
 /** The bar's inside, of so many pixels' width. */
 export function barMarkup(answer, width) {
   const parts = partsOf(answer);
-  const off = answer.uncertainty ?? { reserved: 0, overhead_less: 0, overhead_more: 0 };
-  const [least, may] = [answer.total - off.reserved - off.overhead_less, answer.total + off.reserved + off.overhead_more];
+  const [least, may] = rangeOf(answer);
   const room = answer.vram - answer.headroom - (answer.held_by_others ?? 0);
   const top = Math.max(may, answer.vram) * 1.04;
   const at = (bytes) => (bytes / top) * width;
@@ -75,9 +80,9 @@ export function barMarkup(answer, width) {
   const beyond = Math.max(0, answer.total - room);
   out.push(`<rect x="${at(room).toFixed(1)}" y="${TOP}" width="${at(beyond).toFixed(1)}" height="${THICK}" class="beyond" fill="url(#hatch)"/>`);
   out.push(...figures);
-  out.push(`<rect x="${at(Math.max(0, least)).toFixed(1)}" y="${TOP - 4}" `
-    + `width="${at(may - Math.max(0, least)).toFixed(1)}" height="3" class="range">`
-    + `<title>it may be ${figure(Math.max(0, least))} to ${figure(may)} GB</title></rect>`);
+  out.push(`<rect x="${at(least).toFixed(1)}" y="${TOP - 4}" `
+    + `width="${at(may - least).toFixed(1)}" height="3" class="range">`
+    + `<title>it may be ${figure(least)} to ${figure(may)} GB</title></rect>`);
   const card = at(room);
   const [anchor, dx] = beside(card, width);
   out.push(`<line x1="${card.toFixed(1)}" x2="${card.toFixed(1)}" y1="${TOP - 18}" y2="${TOP + THICK + 8}" class="vram"/>`);
@@ -110,8 +115,8 @@ export function barSays(answer) {
   const room = answer.vram - answer.headroom - (answer.held_by_others ?? 0);
   const says = [];
   if (answer.total > room) says.push('Hatched: what the card has no room for.');
-  const margin = answer.uncertainty?.total;
-  if (margin) says.push(`The thin line above the bar’s end: by how much the total may be off, ${gb(margin)} GB either way.`);
+  const [least, may] = rangeOf(answer);
+  if (may > least) says.push(`The thin line above the bar’s end: the total may be ${gb(least)} to ${gb(may)} GB.`);
   return says.join(' ');
 }
 

@@ -35,9 +35,19 @@ def submit_case(arguments: list[str]) -> int:
         return _BAD_INPUT
 
 
+def _require_writable(file: Path) -> None:
+    """Before the step is run, which would be lost."""
+    is_new = not file.exists()
+    try:
+        file.open("a").close()
+    except OSError as error:
+        raise bad_input(f"submit-case: '{file}' cannot be written: {error.strerror}") from None
+    if is_new:
+        file.unlink()
+
+
 def _run(options: Namespace, passed_over: list[str]) -> int:
-    if not Path(options.out).absolute().parent.is_dir():
-        raise bad_input(f"submit-case: '{options.out}' cannot be written: its folder is not there")
+    _require_writable(Path(options.out))
     called = options.model or options.model_flag or str(Path(options.config))
     name, text = _core.config_text(called)
     config = json.loads(text)

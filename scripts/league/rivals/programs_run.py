@@ -70,7 +70,7 @@ def _run(command: Sequence[object], cases: Sequence[Mapping[str, Any]]) -> dict[
 def _wheel_of(package: str) -> Path:
     """Not installed: what it would bring along is more than its planner reads."""
     folder = ROOT / "build" / "league" / package.replace("==", "-")
-    if not folder.exists():
+    if not list(folder.glob("*.whl")):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", package]
         subprocess.run([*command, "--dest", str(folder)], check=True)
     return next(folder.glob("*.whl"))

@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/torch/aten/value.h"
 
+#include "model/errors.h"
+
 namespace vramfit::pytorch::aten {
 
 std::optional<ScalarType> type_named(std::string_view name) {
@@ -19,6 +21,15 @@ std::optional<ScalarType> type_named(std::string_view name) {
   }
   return std::nullopt;
 }
+
+namespace {
+
+std::int64_t integer_of(const Value& value) {
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  throw BadInput("a list of whole numbers that has something else");
+}
+
+}  // namespace
 
 std::vector<Tensor> Call::tensors(std::size_t i) const {
   std::vector<Tensor> all;
@@ -41,7 +52,7 @@ std::vector<std::int64_t> Call::integers(std::size_t i) const {
   std::vector<std::int64_t> all;
   const auto* list = get<std::vector<Value>>(i);
   if (list == nullptr) return all;
-  for (const Value& each : *list) all.push_back(*each.as<std::int64_t>());
+  for (const Value& each : *list) all.push_back(integer_of(each));
   return all;
 }
 
@@ -70,7 +81,7 @@ Dims Call::dims(std::size_t i) const {
   if (const auto* one = get<std::int64_t>(i)) return {*one};
   Dims dims;
   if (const auto* list = get<std::vector<Value>>(i)) {
-    for (const Value& each : *list) dims.push_back(*each.as<std::int64_t>());
+    for (const Value& each : *list) dims.push_back(integer_of(each));
   }
   return dims;
 }

@@ -67,7 +67,7 @@ using Results = std::vector<Tensor>;
 using Op = Results (*)(const Call&);
 
 struct NamedOp {
-  std::string_view name;  ///< with its overload: "mul.Tensor"
+  std::string_view name;  ///< with its overload, where that is not the default: "mul.Tensor"
   Op run;
 };
 

@@ -219,7 +219,7 @@ Tensor index_where(const Tensor& a, const Tensor& mask) {
 Tensor masked_scatter(const Tensor& a, const Tensor& mask, const Tensor& source) {
   Context& context = a.context();
   const auto make_backward = [&] {
-    return [saved = Saved(mask), from = source.sizes()](Node& self, Gradients& grads) -> Gradients {
+    return [saved = Saved(mask)](Node& self, Gradients& grads) -> Gradients {
       Gradients result;
       if (self.wants(0)) result[0] = like(grads[0]);
       // masked_scatter_backward: grad.masked_select(mask)

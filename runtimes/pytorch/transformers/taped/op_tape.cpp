@@ -86,14 +86,16 @@ void number_parameters(std::vector<Instruction>& steps,
   for (Instruction& each : steps) {
     for (Operand& operand : each.args) look(operand);
     number_parameters(each.body, place);
-    each.is_linear = each.name == "linear" && each.args[1].kind == Operand::Kind::Parameter;
+    each.is_linear = each.kind == Instruction::Kind::Op && each.name == "linear" &&
+                     each.args[0].kind == Operand::Kind::Register &&
+                     each.args[1].kind == Operand::Kind::Parameter;
   }
 }
 
 /// A forward first looks up tokens.
 void mark_embedding(std::vector<Instruction>& steps, bool scales) {
   const auto lookup = std::find_if(steps.begin(), steps.end(), [](const Instruction& each) {
-    return each.name == kEmbedding && !each.args.empty() &&
+    return each.kind == Instruction::Kind::Op && each.name == kEmbedding && !each.args.empty() &&
            each.args[0].kind == Operand::Kind::Parameter;
   });
   if (lookup == steps.end()) return;
@@ -130,6 +132,15 @@ void OpTape::find_modules() {
   const auto number = [&](std::vector<NamedTensor>& part) {
     for (NamedTensor& named : part) named.place = place(named.path);
   };
+  std::set<std::string> known;
+  for (const std::vector<NamedTensor>* part : {&before, &behind}) {
+    for (const NamedTensor& named : *part) {
+      if (!named.is_buffer) known.insert(named.path);
+      if (named.tied_to.empty() || known.contains(named.tied_to)) continue;
+      throw BadInput("'" + named.tied_to +
+                     "', that a weight is tied to, is no parameter before it");
+    }
+  }
   number(before);
   number(behind);
   for (auto& [kind, part] : of_layer) number(part);

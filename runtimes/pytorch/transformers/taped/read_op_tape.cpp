@@ -143,6 +143,7 @@ Instruction::Kind kind_of(std::string_view word) {
 void require_operands(const Instruction& instruction) {
   using Kind = Instruction::Kind;
   const auto is_tensor = [](const Operand& each) { return each.kind == Operand::Kind::Register; };
+  const auto is_size = [](const Operand& each) { return each.kind == Operand::Kind::Size; };
   const auto of_program = [](const Operand& each) {
     return each.tensor.scope == Register::Scope::Program;
   };
@@ -177,10 +178,12 @@ void require_operands(const Instruction& instruction) {
                           instruction.kind == Kind::Passed;
   const bool first_is_tensor = instruction.kind == Kind::Op || instruction.kind == Kind::Autocast ||
                                instruction.kind == Kind::Grad || args.empty() ||
-                               is_tensor(args.front()) || instruction.kind == Kind::Given;
+                               instruction.kind == Kind::Repeat || is_tensor(args.front()) ||
+                               instruction.kind == Kind::Given;
   if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
       (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
       (instruction.kind == Kind::Keep && !is_tensor(args[1])) ||
+      (instruction.kind == Kind::Repeat && !std::all_of(args.begin(), args.end(), is_size)) ||
       (instruction.kind == Kind::Bind && args[1].kind != Operand::Kind::Parameter) ||
       (instruction.kind == Kind::Passed && !std::all_of(args.begin(), args.end(), of_program))) {
     throw BadInput("'" + instruction.name + "' lacks what it is of");

@@ -114,7 +114,7 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
   aten::Results results;
   if (hooks_ != nullptr && instruction.begins_embedding) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
-    results.push_back((*linear)(at(instruction.args[0].tensor, frame)));
+    results.push_back((*linear)(made_at(instruction.args[0].tensor, frame)));
     const bool is_head = frame.index == kNoLayer;  // no tape has another linear beside its layers
     if (hooks_ != nullptr && is_head) hooks_->after_head(results.front());
   } else {

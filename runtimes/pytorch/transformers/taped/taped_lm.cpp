@@ -55,12 +55,12 @@ void TapedLm::build() {
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
   const auto parts = static_cast<std::size_t>(config_.layers) + 1;
   OfPlaces<Tensor> made(parts, std::vector<Tensor>(tape_.places.size()));
+  places_.assign(parts, std::vector<Place>(tape_.places.size()));
   Frame frame{own, none, none, kNoLayer, sizes, &made};
   {
     const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
     run(program, program.main.steps, frame);
   }
-  places_.assign(parts, std::vector<Place>(tape_.places.size()));
   const auto made_at = [&](std::size_t part, std::uint32_t place) -> const Tensor& {
     const Tensor& tensor = made[part][place];
     if (!tensor.defined()) throw BadInput("tape: a parameter that init makes none of");

@@ -1,9 +1,10 @@
+#include "kernels/cpu/code_products.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/quantize_row.h"
 #include "model/ops/quantized_layout.h"

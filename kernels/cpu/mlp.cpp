@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "kernels/cpu/code_products.h"
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/matrix.h"
 
 namespace vramfit {

@@ -1,5 +1,5 @@
+#include "kernels/cpu/code_products.h"
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/find_largest.h"
 #include "kernels/cpu/norm_row.h"
 #include "model/ops/workspaces.h"
 

@@ -164,6 +164,10 @@ def table(cards: Mapping[str, Card], catalogue: Iterable[Mapping[str, Any]]) -> 
     """Of each card that anybody tells of, and what is set aside."""
     rows = {row["name"]: row for row in catalogue}
     alone, more = set_aside(reports())
+    measured = _measured(rows)
+    processors = rows[_MEASURED]["multiprocessors"]["value"]
+    each = " to ".join(f"{edge / processors / 1e6:.1f}" for edge in measured)
+    whole = " to ".join(f"{edge / 1e6:.0f}" for edge in measured)
     listed = sorted(alone, key=lambda report: rows[report.card]["multiprocessors"]["value"])
 
     def told(report: Report, why: str) -> list[str]:
@@ -187,7 +191,7 @@ def table(cards: Mapping[str, Card], catalogue: Iterable[Mapping[str, Any]]) -> 
             *(told(report, "set aside: ") for report in more),
         ],
         note="What a process of PyTorch's had in use less what its allocator held, with the "
-        "roundings. The H200 has 649 to 804 MB, 4.9 to 6.1 a multiprocessor. Set aside: more than "
+        f"roundings. The H200 has {whole} MB, {each} a multiprocessor. Set aside: more than "
         "twice what the card's least takes, of which the program itself took a part.",
         command="make league",
         text_columns=frozenset({4}),

@@ -70,38 +70,6 @@ def test_what_fits_has_nothing_hatched(page):
     assert "Hatched" not in say(page, "#bar-says")
 
 
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
-        ("qwen3 8b", "qwen3-8b"),
-        ("Llama 3.1", "llama3.1-8b"),
-        ("Qwen/Qwen3-4B", "qwen3-4b"),
-        ("gemma3", "gemma3-270m"),
-    ],
-)
-def test_models_are_found_by_what_is_typed(page, typed, first):
-    before = page.locator("#model option").count()
-    page.locator("#model-find").fill(typed)
-    shown = page.locator("#model optgroup:not([label=Another]) option")
-    assert shown.first.get_attribute("value") == first
-    assert shown.count() < before / 3
-    assert say(page, "#model-note").startswith(f"{shown.count()} of that name")
-    page.keyboard.press("Enter")
-    assert state(page)["model"] == first
-    assert page.locator("#model").input_value() == first
-    assert page.locator("#model-find").input_value() == ""
-    assert page.locator("#model option").count() == before
-    assert page.locator("#model").get_attribute("size") == "1"
-
-
-def test_what_is_not_found_is_an_id_of_the_hub(page):
-    page.locator("#model-find").fill("someone/strange-1b")
-    assert say(page, "#model-note").startswith("none of that name")
-    page.keyboard.press("Enter")
-    assert page.locator("#hub-id").input_value() == "someone/strange-1b"
-    assert page.locator("#hub-id").is_visible()
-
-
 @pytest.mark.parametrize("width", [360, 390, 700, 1600])
 def test_the_cards_end_crosses_no_figure(browser, width):
     page = opened(browser, viewport={"width": width, "height": 900})
@@ -119,21 +87,6 @@ def test_the_cards_end_crosses_no_figure(browser, width):
     assert bar["x"] <= label["x"]
     assert label["x"] + label["width"] <= bar["x"] + bar["width"] + 1
     page.context.close()
-
-
-def test_models_are_listed_by_family_and_size(page):
-    groups = page.evaluate(
-        "[...document.querySelectorAll('#model optgroup')].map((group) => "
-        "[group.label, [...group.children].map(({ value }) => value)])"
-    )
-    assert groups[0] == ["Another", ["params:", "hub:", "config:"]]
-    shipped = dict(groups)
-    gemma3 = [name for name in shipped["gemma"] if name.startswith("gemma3")]
-    assert gemma3 == ["gemma3-270m", "gemma3-1b", "gemma3-4b", "gemma3-12b", "gemma3-27b"]
-    assert all(name.startswith("qwen") for name in shipped["qwen"])
-    assert {"tinyllama-1.1b", "devstral-small-24b"} <= set(shipped["others"])
-    named = [name for _, names in groups for name in names]
-    assert len(named) == len(set(named))
 
 
 def test_a_slider_moves_the_bar(page):

@@ -5,7 +5,7 @@
 
 #include "runtimes/pytorch/torch/ops/binary.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
-#include "runtimes/pytorch/torch/ops/masked.h"
+#include "runtimes/pytorch/torch/ops/index.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/unary.h"
 #include "runtimes/pytorch/torch/ops/view.h"

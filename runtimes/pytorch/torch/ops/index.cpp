@@ -6,7 +6,6 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/cub.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
-#include "runtimes/pytorch/torch/ops/masked.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"

@@ -22,8 +22,9 @@ constexpr Status kStatuses[] = {Status::Same,       Status::Better, Status::Wors
                                 Status::Gone,       Status::Added,  Status::NotComparable,
                                 Status::NotMeasured};
 
+/// The path stands whole on its line, however long, to be copied.
 std::string run_text(const char* which, const RunFile& run) {
-  return wrapped(fmt::format("{} {}", which, printable(run.path.string()))) +
+  return fmt::format("{} {}\n", which, printable(run.path.string())) +
          wrapped(fmt::format("    {}, driver {}, CUDA {}, cuDNN {}, commit {}, {} rows",
                              run.fact("device"), run.fact("driver"), run.fact("cuda"),
                              run.fact("cudnn"), run.fact("commit"), run.rows.size()));

@@ -29,7 +29,7 @@ run(${moved}/bin/vramfit --model tinyllama-1.1b --gpu rtx4090)
 expect("FITS")
 run(${moved}/bin/vramfit-bench --device=virtual:h200 --model=tinyllama-1.1b
   --benchmark_filter=Inference --precision=bf16 --batch=1 --seq=512)
-expect("Inference/tinyllama-1.1b/bf16/batch:1/seq:512")
+expect("Inference/tinyllama-1.1b/bf16\n *batch:1/seq:512 ")
 
 file(COPY ${DATA}/ DESTINATION ${PREFIX}/data PATTERN runs EXCLUDE)
 file(RENAME ${PREFIX}/data/models/tinyllama-1.1b ${PREFIX}/data/models/of-this-folder)

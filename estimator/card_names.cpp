@@ -116,6 +116,9 @@ std::vector<std::string> other_sizes(const Card& card, const std::string& key) {
 
 std::optional<CalledCard> find_card(std::string_view name) {
   const std::string key = bare(name);
+  if (const Card* card = card_whose_name([&](std::string_view own) { return bare(own) == key; })) {
+    return CalledCard{*card, {}};
+  }
   const auto by_name = cards_where([&](const Card& card) { return bare(card.name) == key; });
   if (by_name.size() == 1) return CalledCard{*by_name.front(), {}};
   const auto by_other = cards_where([&](const Card& card) {

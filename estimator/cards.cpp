@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_rows.h"
 #include "estimator/data.h"
 #include "estimator/names.h"
 #include "estimator/runtimes.h"
@@ -15,6 +18,7 @@
 namespace vramfit {
 namespace {
 
+constexpr const char* kCatalogue = "gpus.json";
 constexpr std::int64_t kSchema = 3;
 constexpr std::int64_t kMaxOverheadBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
@@ -143,19 +147,60 @@ const Card* find(const std::vector<Card>& list, std::string_view name) {
   return it == list.end() ? nullptr : &*it;
 }
 
-/// Takes over the overhead of a card where it was measured.
-void assume_overhead(Card& card, const nlohmann::json& object, const std::vector<Card>& list,
+/// Takes over the overhead of a card where it was measured. `named`: the card of a name, or null.
+template <typename Named>
+void assume_overhead(Card& card, const nlohmann::json& object, const Named& named,
                      const std::string& source) {
   const JsonReader json(object, source);
   allow_only(json, object, {"assumed_from"});
-  const Card* other = find(list, json.text("assumed_from"));
+  const std::string measured = json.text("assumed_from");
+  const Card* other = named(measured);
   if (other == nullptr || other->overhead_assumed) {
-    json.fail("assumed_from", "is '" + json.text("assumed_from") +
-                                  "'; the name of a card whose overhead was measured");
+    json.fail("assumed_from",
+              "is '" + measured + "'; the name of a card whose overhead was measured");
   }
   card.overhead = assumed(other->overhead, other->title);
   card.overhead.doubt = told_overheads().doubt_of(card.name, card.multiprocessors, card.overhead);
 }
+
+/// The catalogue, of which cards are read one by one.
+class Catalogue {
+ public:
+  Catalogue() : text_(data_text(kCatalogue)), rows_(card_rows(text_)) {}
+
+  /// As card_whose_name() has it.
+  const Card* read(const IsName& is_name) {
+    const CardRow* row = nullptr;
+    for (const CardRow& each : rows_) {
+      if (!is_name(each.name)) continue;
+      if (row != nullptr) return nullptr;
+      row = &each;
+    }
+    return row == nullptr ? nullptr : &read(*row);
+  }
+
+ private:
+  const Card& read(const CardRow& row) {
+    const std::lock_guard lock(mutex_);
+    const auto known = cards_.find(row.name);
+    if (known != cards_.end()) return known->second;
+    const std::string source = std::string(kCatalogue) + ": " + std::string(row.name);
+    const nlohmann::json object = parse_json_object(std::string(row.text), source, "a card");
+    Card card = read_card(object, source);
+    if (card.overhead_assumed) {
+      const auto measured = [this](const std::string& name) {
+        return read([&](std::string_view one) { return one == name; });
+      };
+      assume_overhead(card, object.at("overhead"), measured, source);
+    }
+    return cards_.emplace(row.name, std::move(card)).first->second;
+  }
+
+  std::string text_;
+  std::vector<CardRow> rows_;
+  std::recursive_mutex mutex_;
+  std::map<std::string_view, Card> cards_;  ///< that were read
+};
 
 /// The card nearest in size of those that qualify; null where none does.
 template <typename Qualifies>
@@ -246,14 +291,21 @@ std::vector<Card> parse_cards(const std::string& json_text, const std::string& s
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!list[i].overhead_assumed) continue;
-    assume_overhead(list[i], entries->at(i).at("overhead"), list, source + ": " + list[i].name);
+    assume_overhead(
+        list[i], entries->at(i).at("overhead"),
+        [&](const std::string& name) { return find(list, name); }, source + ": " + list[i].name);
   }
   return list;
 }
 
 const std::vector<Card>& cards() {
-  static const std::vector<Card> list = parse_cards(data_text("gpus.json"), "gpus.json");
+  static const std::vector<Card> list = parse_cards(data_text(kCatalogue), kCatalogue);
   return list;
+}
+
+const Card* card_whose_name(const IsName& is_name) {
+  static Catalogue catalogue;
+  return catalogue.read(is_name);
 }
 
 const Card* card_titled(std::string_view title, std::uint64_t vram) {

@@ -1,8 +1,9 @@
 #include "estimator/releases.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "estimator/cards.h"
 #include "estimator/data.h"
@@ -17,13 +18,20 @@ using pytorch::Version;
 
 /// "13.0" or "9.19.0".
 Version parse_version(const JsonReader& json) {
-  static const std::regex form(R"((\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?)");
+  constexpr std::size_t kMostDigits = 4;
   const std::string text = json.text("version");
-  std::smatch part;
-  if (!std::regex_match(text, part, form)) {
-    json.fail("version", "is '" + text + "'; a version such as 2.11.0");
+  std::array<int, 3> parts{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const char* const begin = at;
+    const bool digit = at != end && *at >= '0' && *at <= '9';
+    at = std::from_chars(at, std::min(at + kMostDigits, end), parts[i]).ptr;
+    if (!digit || at == begin) break;
+    if (at == end && i > 0) return {parts[0], parts[1], parts[2]};
+    if (at == end || *at++ != '.') break;
   }
-  return {std::stoi(part[1]), std::stoi(part[2]), part[3].matched ? std::stoi(part[3]) : 0};
+  json.fail("version", "is '" + text + "'; a version such as 2.11.0");
 }
 
 Version read_version(const JsonReader& json, const nlohmann::json& object, const char* library) {

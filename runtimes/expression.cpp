@@ -26,6 +26,11 @@ std::int64_t quotient_of(std::int64_t a, std::int64_t b) {
   return b == -1 ? difference_of(0, a) : a / b;
 }
 
+bool is_of_name(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
 }  // namespace
 
 class ExpressionParser {
@@ -99,13 +104,9 @@ class ExpressionParser {
       add(Op::Number, number);
       return;
     }
-    const auto length = std::min(rest_.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
-                                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_."),
-                                 rest_.size());
-    std::string name(rest_.substr(0, length));
+    std::string name(rest_.begin(), std::find_if_not(rest_.begin(), rest_.end(), is_of_name));
     if (name.empty()) fail();
-    rest_.remove_prefix(length);
+    rest_.remove_prefix(name.size());
     if ((name == "min" || name == "max") && take('(')) {
       sum();
       if (!take(',')) fail();

@@ -1,7 +1,10 @@
 #include "estimator/ask/words.h"
 
+#include <algorithm>
+
 #include "estimator/ask/sizes.h"
 #include "estimator/card_names.h"
+#include "estimator/models.h"
 #include "model/errors.h"
 
 namespace vramfit {
@@ -14,7 +17,11 @@ bool is_count(const std::string& word) {
   return unit && is_bare(word.substr(0, word.size() - 1));
 }
 
+/// Names of ours, which no card has, are looked at first: the others of all cards take longer.
 bool is_card(const std::string& word) {
+  for (const std::vector<std::string>& models : {model_names(), more_model_names()}) {
+    if (std::find(models.begin(), models.end(), word) != models.end()) return false;
+  }
   return sold_as(word) || find_card(word) || names_several(word);
 }
 

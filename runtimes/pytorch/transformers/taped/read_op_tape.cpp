@@ -14,16 +14,16 @@ namespace {
 constexpr std::string_view kFirstLine = "vramfit tape 1";
 constexpr std::uint32_t kMostRegisters = 100'000;
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    if (begin == std::string_view::npos) break;
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    line.remove_prefix(end);
+/// `words`: those of a line before it, whose room is used again.
+void split_words(std::string_view line, std::vector<std::string_view>& words) {
+  words.clear();
+  const char* const end = line.data() + line.size();
+  for (const char* at = line.data(); at != end;) {
+    const char* const begin = at;
+    while (at != end && *at != ' ') ++at;
+    if (at != begin) words.emplace_back(begin, static_cast<std::size_t>(at - begin));
+    while (at != end && *at == ' ') ++at;
   }
-  return words;
 }
 
 /// Parts between commas that are in no parentheses.
@@ -246,7 +246,7 @@ class Reader {
       line_ = rest_.substr(0, end);
       rest_.remove_prefix(std::min(end + 1, rest_.size()));
       ++number_;
-      words_ = words_of(line_);
+      split_words(line_, words_);
     } while (words_.empty());
     return true;
   }

@@ -6,7 +6,7 @@
 namespace vramfit {
 
 /// What one element is. What is known of each stands in the table of formats, model/format.h.
-enum class DType : std::uint8_t { Fp64, Fp32, Fp16, Bf16, Int32, Fp8, Int8, Fp8E5m2 };
+enum class DType : std::uint8_t { Fp64, Fp32, Fp16, Bf16, Int32, Fp8, Int8 };
 
 const char* name(DType dtype);
 

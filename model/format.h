@@ -16,7 +16,6 @@ namespace vramfit {
 enum class Scales : std::uint8_t {
   None,    ///< they mean what they are
   Row,     ///< by an fp32 of their row's, in a tensor beside them
-  Tensor,  ///< by an fp32 of all, in a tensor beside them
   Block,   ///< by what neighbours share, which stands behind all elements of the tensor
   Within,  ///< by what neighbours share, which stands among them
 };
@@ -106,12 +105,6 @@ inline constexpr std::array kFormats = {
         .name = "fp8", .element = DType::Fp8, .bits = 8, .scales = Scales::Row, .largest = 448},
     FormatRow{
         .name = "int8", .element = DType::Int8, .bits = 8, .scales = Scales::Row, .largest = 127},
-    // 5 exponent bits and 2 of mantissa, of the same authors: what gradients are multiplied in.
-    FormatRow{.name = "e5m2",
-              .element = DType::Fp8E5m2,
-              .bits = 8,
-              .scales = Scales::Tensor,
-              .largest = 57344},
     // bitsandbytes', without double quantisation.
     FormatRow{.name = "nf4",
               .bits = 4,

@@ -15,8 +15,7 @@ struct Precisions {
   Format linears;           ///< weights of the blocks' projections
   Format linear_inputs;     ///< what multiplies them
   Format head;
-  Format products;           ///< what linears that are trained multiply
-  Format gradient_products;  ///< and the gradients of their outputs
+  Format products;  ///< what linears that are trained multiply, and the gradients of their outputs
 
   /// Whether linears that are trained multiply codes of 8 bits, made of what is stored.
   constexpr bool multiplies_codes() const { return is_quantized(products); }
@@ -24,7 +23,7 @@ struct Precisions {
   /// One for all, with sums and moments in what sums over it are kept in.
   static constexpr Precisions plain(DType dtype) {
     const Format sums = accumulation_dtype(dtype);
-    return {dtype, dtype, dtype, dtype, sums, sums, dtype, dtype, dtype, dtype, dtype};
+    return {dtype, dtype, dtype, dtype, sums, sums, dtype, dtype, dtype, dtype};
   }
 };
 

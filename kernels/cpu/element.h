@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/cpu/eight_bit_float.h"
+#include "kernels/cpu/e4m3.h"
 #include "kernels/host/half.h"
 #include "model/format.h"
 
@@ -48,15 +48,10 @@ template <>
 struct HostElement<DType::Int8> {
   using Type = std::int8_t;
 };
-template <>
-struct HostElement<DType::Fp8E5m2> {
-  using Type = E5m2;
-};
 
 /// Whether ops compute with such elements as they are: those of 8 bits have scales beside them.
 template <typename Element>
-inline constexpr bool kComputes = !std::is_integral_v<Element> && !std::is_same_v<Element, E4m3> &&
-                                  !std::is_same_v<Element, E5m2>;
+inline constexpr bool kComputes = !std::is_integral_v<Element> && !std::is_same_v<Element, E4m3>;
 
 /// Calls `body` with a value of the type that the format's elements have.
 template <typename Body>

@@ -18,7 +18,6 @@ float largest_magnitude(const Element* from, std::int64_t count) {
 }
 
 inline void round_to(E4m3& to, float x) { to = E4m3(x); }
-inline void round_to(E5m2& to, float x) { to = E5m2(x); }
 inline void round_to(std::int8_t& to, float x) { to = static_cast<std::int8_t>(std::nearbyint(x)); }
 
 /// A row in 8 bits. Returns its scale.

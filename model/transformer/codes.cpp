@@ -76,19 +76,18 @@ void multiply_codes(Model& model, const Projection& p, const Tensor& x, bool fou
 Tensor multiply_codes_backward(Model& model, const Projection& p, const Tensor& dy, bool found,
                                const CodeScales& scales, Tensor& dx) {
   OpContext& context = model.context;
-  const Precisions& formats = context.precisions;
+  const Format format = context.precisions.products;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor dy_scale = scales.of(p.weight, Operand::OutputGradient);
   Tensor weight_scale = scales.of(p.weight, Operand::Weight);
-  Tensor transposed =
-      codes_of(context, {"gradient_codes_transposed", p.layer}, Category::Activations,
-               formats.gradient_products, turned(dy.shape()));
-  Tensor codes = codes_of(context, {"gradient_codes", p.layer}, Category::Activations,
-                          formats.gradient_products, dy.shape());
+  Tensor transposed = codes_of(context, {"gradient_codes_transposed", p.layer},
+                               Category::Activations, format, turned(dy.shape()));
+  Tensor codes =
+      codes_of(context, {"gradient_codes", p.layer}, Category::Activations, format, dy.shape());
   if (!found) context.device.run(FindLargest{dy, dy_scale});
   context.device.run(EncodeTensor{dy, dy_scale, &codes, &transposed});
-  Tensor weight_codes = codes_of(context, {"weight_codes", p.layer}, Category::Workspace,
-                                 formats.products, turned(weight.stored()));
+  Tensor weight_codes = codes_of(context, {"weight_codes", p.layer}, Category::Workspace, format,
+                                 turned(weight.stored()));
   context.device.run(EncodeTensor{weight, weight_scale, nullptr, &weight_codes});
   context.device.run(CodesProduct{LinearPass::BackwardInput, weight, codes, dy_scale, weight_codes,
                                   weight_scale, nullptr, nullptr, dx, false,

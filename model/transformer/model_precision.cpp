@@ -15,11 +15,11 @@ constexpr std::array kPrecisions = {
     ModelPrecision(DType::Fp16),
     ModelPrecision(DType::Bf16),
     // cuBLASLt scales rows and columns of fp8 products from Hopper on.
-    ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, DType::Fp8E5m2, 90),
-    ModelPrecision("int8", kBase, DType::Int8, DType::Int8, kBase, 80),
-    ModelPrecision("int8-wo", kBase, DType::Int8, kBase, kBase, 80),
-    ModelPrecision("nf4", kBase, *Format::named("nf4"), kBase, kBase, 80),
-    ModelPrecision("int4", kBase, *Format::named("int4"), kBase, kBase, 80),
+    ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, true, 90),
+    ModelPrecision("int8", kBase, DType::Int8, DType::Int8, false, 80),
+    ModelPrecision("int8-wo", kBase, DType::Int8, kBase, false, 80),
+    ModelPrecision("nf4", kBase, *Format::named("nf4"), kBase, false, 80),
+    ModelPrecision("int4", kBase, *Format::named("int4"), kBase, false, 80),
     ModelPrecision(DType::Fp64),
 };
 
@@ -56,7 +56,6 @@ Precisions ModelPrecision::trained_precisions() const {
   Precisions result = Precisions::plain(activations);
   if (!quantized()) return result;
   result.products = inputs;
-  result.gradient_products = gradients;
   return result;
 }
 

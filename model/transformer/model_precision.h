@@ -21,25 +21,23 @@ struct ModelPrecision {
   DType activations;  ///< and all that is not said below
   Format linears;     ///< weights of the blocks' projections
   Format inputs;      ///< what multiplies them: of 8 bits, or as the activations are
-  /// What output gradients are multiplied in, where weights of 16 bits are trained whose linears
-  /// multiply codes of `inputs`; as the activations are: none are.
-  Format gradients;
-  int sm;  ///< the oldest compute capability that multiplies so, 10 · major + minor
+  bool trains_codes;  ///< weights of 16 bits are trained whose linears multiply codes of `inputs`
+  int sm;             ///< the oldest compute capability that multiplies so, 10 · major + minor
 
   constexpr ModelPrecision(DType plain)
-      : ModelPrecision(Format(plain).name(), plain, plain, plain, plain, 0) {}
+      : ModelPrecision(Format(plain).name(), plain, plain, plain, false, 0) {}
   constexpr ModelPrecision(const char* name_, DType activations_, Format linears_, Format inputs_,
-                           Format gradients_, int sm_)
+                           bool trains_codes_, int sm_)
       : name(name_),
         activations(activations_),
         linears(linears_),
         inputs(inputs_),
-        gradients(gradients_),
+        trains_codes(trains_codes_),
         sm(sm_) {}
 
   bool quantized() const { return linears != Format(activations); }
   /// Whether all of a model is trained so.
-  bool trains() const { return !quantized() || gradients != Format(activations); }
+  bool trains() const { return !quantized() || trains_codes; }
   Precisions precisions(bool quantize_head) const;
   /// Of a model that is trained: weights as activations are.
   Precisions trained_precisions() const;

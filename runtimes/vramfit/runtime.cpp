@@ -239,8 +239,8 @@ std::string StepWorkload::types() const {
   std::string text = frozen_text(*o) + "and gradients in " + precision;
   const Precisions stored = precisions_of(*o);
   if (stored.multiplies_codes()) {
-    text += std::string(", multiplied in ") + stored.products.name() + " by linears, their " +
-            "outputs' gradients in " + stored.gradient_products.name();
+    text += std::string(", multiplied in ") + stored.products.name() +
+            " by linears, their outputs' gradients too";
   }
   const char* trained = o->lora ? "adapters" : "weights";
   if (o->optimizer.master) text += std::string(", a copy of the ") + trained + " in fp32";

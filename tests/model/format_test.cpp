@@ -11,7 +11,7 @@ namespace vramfit {
 namespace {
 
 constexpr DType kAll[] = {DType::Fp64,  DType::Fp32, DType::Fp16, DType::Bf16,
-                          DType::Int32, DType::Fp8,  DType::Int8, DType::Fp8E5m2};
+                          DType::Int32, DType::Fp8,  DType::Int8};
 
 constexpr FormatRow kNf4 = Format::named("nf4")->row();
 /// 8 bits, and a byte of scale for 32: OCP's MXFP8.
@@ -85,7 +85,6 @@ TEST(Format, SaysWhatScalesItHasAndWhatItIsPaddedTo) {
   };
   says("bf16", Scales::None, 16);
   says("fp8", Scales::Row, 16);
-  says("e5m2", Scales::Tensor, 16);
   says("nf4", Scales::Block, 64);
   says("int4", Scales::Block, 128);
 }

@@ -58,7 +58,6 @@ void with_element(Format format, const Body& body) {
 /// As cuBLASLt calls it.
 inline cudaDataType_t library_type(Format format) {
   if (format == Format(DType::Fp8)) return CUDA_R_8F_E4M3;
-  if (format == Format(DType::Fp8E5m2)) return CUDA_R_8F_E5M2;
   cudaDataType_t type{};
   with_gpu_element(format, [&](auto element) { type = decltype(element)::kLibrary; });
   return type;

@@ -38,7 +38,7 @@ enum class GemmScales : std::uint8_t {
 };
 
 /// to = scale · a · b + plus + bias, summed in fp32 and rounded once. Where a and b are codes of 8
-/// bits, of which not both are e5m2, `to` is of 16 bits.
+/// bits, `to` is of 16 bits.
 struct Gemm {
   GemmMatrix a;
   GemmMatrix b;

@@ -37,46 +37,41 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Four codes, the first in the lowest byte.
-template <__nv_fp8_interpretation_t kCode>
 __device__ std::uint32_t four_codes(const float* values, float factor) {
   const auto two = [&](int i) {
     return static_cast<std::uint32_t>(__nv_cvt_float2_to_fp8x2(
-        {values[i] * factor, values[i + 1] * factor}, __NV_SATFINITE, kCode));
+        {values[i] * factor, values[i + 1] * factor}, __NV_SATFINITE, __NV_E4M3));
   };
   return two(0) | two(2) << 16;
 }
 
 /// Eight of a row.
-template <__nv_fp8_interpretation_t kCode>
 __device__ uint2 eight_codes(const Floats<8>& values, float factor) {
-  return {four_codes<kCode>(values.values, factor), four_codes<kCode>(values.values + 4, factor)};
+  return {four_codes(values.values, factor), four_codes(values.values + 4, factor)};
 }
 
-template <__nv_fp8_interpretation_t kCode>
-inline constexpr float kLargestCode =
-    Format(kCode == __NV_E4M3 ? DType::Fp8 : DType::Fp8E5m2).row().largest;
+constexpr float kLargestCode = Format(DType::Fp8).row().largest;
 
 /// What all codes of a tensor share; the grid's first thread says what they are multiplied by.
-template <__nv_fp8_interpretation_t kCode>
 __device__ float factor_of(float* scale, bool first) {
   const float largest = scale[CodeScale::kLargest];
-  const float factor = code_factor(kLargestCode<kCode>, largest);
+  const float factor = code_factor(kLargestCode, largest);
   if (first) scale[CodeScale::kScale] = 1.0F / factor;
   return factor;
 }
 
 constexpr int kRun = 16;  ///< neighbours that a thread encodes
 
-template <typename T, __nv_fp8_interpretation_t kCode>
+template <typename T>
 __global__ void __launch_bounds__(kThreads)
     encode(const T* from, uint4* codes, std::int64_t runs, float* scale) {
   const std::int64_t run = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const float factor = factor_of<kCode>(scale, run == 0);
+  const float factor = factor_of(scale, run == 0);
   if (run >= runs) return;
   const auto low = Pack<T, 8>::load(from + run * kRun);
   const auto high = Pack<T, 8>::load(from + run * kRun + 8);
-  const uint2 a = eight_codes<kCode>(low.floats(), factor);
-  const uint2 b = eight_codes<kCode>(high.floats(), factor);
+  const uint2 a = eight_codes(low.floats(), factor);
+  const uint2 b = eight_codes(high.floats(), factor);
   codes[run] = {a.x, a.y, b.x, b.y};
 }
 
@@ -112,7 +107,7 @@ struct Matrix {
   int columns;
 };
 
-template <typename T, __nv_fp8_interpretation_t kCode, bool kAsTheyLie>
+template <typename T, bool kAsTheyLie>
 __global__ void __launch_bounds__(kThreads)
     encode_transposed(const T* from, std::uint8_t* codes, std::uint8_t* transposed, Matrix size,
                       float* scale) {
@@ -133,8 +128,7 @@ __global__ void __launch_bounds__(kThreads)
           Pack<T, kPatchColumns>::load(from + std::int64_t{row + r} * size.columns + column);
     }
   }
-  const float factor =
-      factor_of<kCode>(scale, blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0);
+  const float factor = factor_of(scale, blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0);
 #pragma unroll
   for (int k = 0; k < kPatches; ++k) {
     const int patch = thread + k * kThreads;
@@ -145,7 +139,7 @@ __global__ void __launch_bounds__(kThreads)
     std::uint32_t high[kPatchRows];
 #pragma unroll
     for (int r = 0; r < kPatchRows; ++r) {
-      const uint2 eight = eight_codes<kCode>(pack[k][r].floats(), factor);
+      const uint2 eight = eight_codes(pack[k][r].floats(), factor);
       low[r] = eight.x;
       high[r] = eight.y;
       if constexpr (kAsTheyLie) {
@@ -180,7 +174,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <typename T, __nv_fp8_interpretation_t kCode>
+template <typename T>
 void launch_codes(const EncodeTensor& op, cudaStream_t stream) {
   const std::int64_t rows = op.from.stored()[0];
   const std::int64_t columns = op.from.stored()[1];
@@ -189,14 +183,14 @@ void launch_codes(const EncodeTensor& op, cudaStream_t stream) {
   auto* scale = op.scale.as<float>();
   if (op.transposed == nullptr) {
     const std::int64_t runs = rows * columns / kRun;
-    start({"encode", ceil_divide(runs, kThreads), kThreads, stream}, encode<T, kCode>, from,
+    start({"encode", ceil_divide(runs, kThreads), kThreads, stream}, encode<T>, from,
           op.codes->as<uint4>(), runs, scale);
     return;
   }
   const dim3 grid(static_cast<unsigned>(ceil_divide(columns, kTile)),
                   static_cast<unsigned>(ceil_divide(rows, kTile)));
   const auto kernel =
-      op.codes != nullptr ? encode_transposed<T, kCode, true> : encode_transposed<T, kCode, false>;
+      op.codes != nullptr ? encode_transposed<T, true> : encode_transposed<T, false>;
   start({"encode", grid, kThreads, stream}, kernel, from,
         op.codes != nullptr ? op.codes->as<std::uint8_t>() : nullptr,
         op.transposed->as<std::uint8_t>(),
@@ -225,12 +219,9 @@ void launch(const FindLargest& op, cudaStream_t stream) {
 void launch(const EncodeTensor& op, cudaStream_t stream) {
   expect(op.codes != nullptr || op.transposed != nullptr, "encode: nobody wants codes");
   const Format format = (op.codes != nullptr ? op.codes : op.transposed)->format();
-  with_element(op.from.format(), [&](auto element) {
-    using T = decltype(element);
-    if (format == Format(DType::Fp8)) return launch_codes<T, __NV_E4M3>(op, stream);
-    expect(format == Format(DType::Fp8E5m2), "encode: the format has no codes that share a scale");
-    launch_codes<T, __NV_E5M2>(op, stream);
-  });
+  expect(format == Format(DType::Fp8), "encode: the format has no codes that share a scale");
+  with_element(op.from.format(),
+               [&](auto element) { launch_codes<decltype(element)>(op, stream); });
 }
 
 }  // namespace vramfit

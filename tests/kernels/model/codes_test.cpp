@@ -74,8 +74,8 @@ std::vector<std::vector<double>> gradients(const ModelConfig& config,
   return all;
 }
 
-// Each gradient is near that of plain products: codes of e5m2 are off by an eighth at most, and
-// sums of them by less.
+// Each gradient is near that of plain products: codes are off by a sixteenth at most, and sums of
+// them by less.
 TEST(CodesTraining, HasGradientsNearThoseOf16Bits) {
   for (const ModelConfig& tiny : {tiny_llama(), tiny_gpt2()}) {
     const ModelConfig config = of_sixteens(tiny);
@@ -89,7 +89,7 @@ TEST(CodesTraining, HasGradientsNearThoseOf16Bits) {
         apart += (codes[p][i] - plain[p][i]) * (codes[p][i] - plain[p][i]);
         size += plain[p][i] * plain[p][i];
       }
-      EXPECT_LT(std::sqrt(apart / size), 0.15) << config.name << ", parameter " << p;
+      EXPECT_LT(std::sqrt(apart / size), 0.1) << config.name << ", parameter " << p;
     }
   }
 }

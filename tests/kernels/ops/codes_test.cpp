@@ -17,11 +17,11 @@ constexpr std::int64_t kColumns = 32;
 
 /// A matrix of normal numbers, and its codes both ways.
 struct Encoded {
-  Encoded(Workbench& bench, Format format, const Shape& shape)
+  Encoded(Workbench& bench, const Shape& shape)
       : from(bench.random(shape)),
         scale(bench.floats({CodeScale::kValues})),
-        codes(bench.tensor(format, shape)),
-        transposed(bench.tensor(format, {shape[1], shape[0]})) {
+        codes(bench.tensor(DType::Fp8, shape)),
+        transposed(bench.tensor(DType::Fp8, {shape[1], shape[0]})) {
     set_values(scale, {0, 0, 0, 0});
     bench.device.run(FindLargest{from, scale});
     bench.device.run(EncodeTensor{from, scale, &codes, &transposed});
@@ -51,25 +51,23 @@ double largest_of(const std::vector<double>& values) {
   return largest;
 }
 
-class CodesTest : public testing::TestWithParam<DType> {};
-
-TEST_P(CodesTest, AreNearWhatTheyAreMadeOf) {
+TEST(Codes, AreNearWhatTheyAreMadeOf) {
   Workbench bench(DType::Bf16);
-  const Encoded x(bench, GetParam(), {kRows, kColumns});
+  const Encoded x(bench, {kRows, kColumns});
   const std::vector<double> from = values_of(x.from);
   const std::vector<double> read = x.read(x.codes);
   const double largest = largest_of(from);
   EXPECT_EQ(values_of(x.scale)[CodeScale::kLargest], largest);
   EXPECT_NEAR(largest_of(read), largest, 1e-6 * largest) << "the largest has a code of its own";
-  const double half_step = GetParam() == DType::Fp8 ? 1.0 / 16 : 1.0 / 8;
+  constexpr double kHalfStep = 1.0 / 16;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    EXPECT_NEAR(read[i], from[i], half_step * std::abs(from[i]) + 1e-5 * largest);
+    EXPECT_NEAR(read[i], from[i], kHalfStep * std::abs(from[i]) + 1e-5 * largest);
   }
 }
 
-TEST_P(CodesTest, AreTheSameTransposed) {
+TEST(Codes, AreTheSameTransposed) {
   Workbench bench(DType::Bf16);
-  const Encoded x(bench, GetParam(), {kRows, kColumns});
+  const Encoded x(bench, {kRows, kColumns});
   const auto* codes = x.codes.as<std::uint8_t>();
   const auto* transposed = x.transposed.as<std::uint8_t>();
   for (std::int64_t r = 0; r < kRows; ++r) {
@@ -79,9 +77,9 @@ TEST_P(CodesTest, AreTheSameTransposed) {
   }
 }
 
-TEST_P(CodesTest, OfZerosAreZeros) {
+TEST(Codes, OfZerosAreZeros) {
   Workbench bench(DType::Bf16);
-  Encoded x(bench, GetParam(), {16, 16});
+  Encoded x(bench, {16, 16});
   set_values(x.from, std::vector<double>(256, 0));
   set_values(x.scale, {0, 0, 0, 0});
   bench.device.run(FindLargest{x.from, x.scale});
@@ -89,9 +87,6 @@ TEST_P(CodesTest, OfZerosAreZeros) {
   EXPECT_EQ(largest_of(x.read(x.codes)), 0);
   EXPECT_TRUE(std::isfinite(values_of(x.scale)[CodeScale::kScale]));
 }
-
-INSTANTIATE_TEST_SUITE_P(Formats, CodesTest, testing::Values(DType::Fp8, DType::Fp8E5m2),
-                         [](const auto& dtype) { return std::string(name(dtype.param)); });
 
 TEST(Largest, IsOfAllThatWasFound) {
   Workbench bench(DType::Bf16);
@@ -111,8 +106,8 @@ TEST(Largest, IsOfAllThatWasFound) {
 TEST(CodesProduct, MultipliesWhatCodesStandFor) {
   Workbench bench(DType::Bf16);
   const std::int64_t depth = 64;
-  const Encoded a(bench, DType::Fp8E5m2, {kRows, depth});
-  const Encoded b(bench, DType::Fp8, {kColumns, depth});
+  const Encoded a(bench, {kRows, depth});
+  const Encoded b(bench, {kColumns, depth});
   Tensor bias = bench.random({kColumns});
   Tensor residual = bench.random({kRows, kColumns});
   Tensor workspace = bench.bytes(0);
@@ -169,7 +164,7 @@ TEST(Producers, FindTheLargestOfWhatTheyWrite) {
 TEST(ActivateBackward, ReadsCodes) {
   for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
     Workbench bench(DType::Bf16);
-    const Encoded kept(bench, DType::Fp8, {16, 32});
+    const Encoded kept(bench, {16, 32});
     const Tensor dact = bench.random({16, kind == ActivationKind::SwiGlu ? 16 : 32});
     Tensor expected = bench.empty({16, 32});
     set_values(expected, kept.read(kept.codes));

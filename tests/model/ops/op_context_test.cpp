@@ -24,8 +24,7 @@ TEST(OpContext, StoresEachTensorByWhatItIsFor) {
                                  .linears = DType::Int8,
                                  .linear_inputs = DType::Fp8,
                                  .head = DType::Fp16,
-                                 .products = DType::Fp8,
-                                 .gradient_products = DType::Fp8E5m2};
+                                 .products = DType::Fp8};
   const OpContext context(device, ledger, precisions);
   const auto expect = [](const Tensor& tensor, Category category, Format format) {
     EXPECT_EQ(tensor.category(), category) << tensor.name().text();

@@ -5,15 +5,14 @@
 
 namespace vramfit {
 
-/// The 8-bit floats of Micikevicius et al. 2022: a sign, exponent bits with a bias, mantissa bits;
-/// `kLargest` is the largest number's bits, behind which stand infinity, where there is one, and
-/// NaNs. Rounds to nearest, ties to even, beyond the largest to it; a NaN stays one.
-template <int kMantissa, int kBias, std::uint8_t kLargest>
-struct EightBitFloat {
+/// The 8-bit float e4m3 of Micikevicius et al. 2022: a sign, 4 exponent bits and 3 of mantissa;
+/// without infinity, behind 448 stands NaN alone. Rounds to nearest, ties to even, beyond the
+/// largest to it; a NaN stays one.
+struct E4m3 {
   std::uint8_t bits;
 
-  EightBitFloat() = default;
-  constexpr explicit EightBitFloat(float value) : bits(bits_of(value)) {}
+  E4m3() = default;
+  constexpr explicit E4m3(float value) : bits(bits_of(value)) {}
   constexpr operator float() const { return value_of(bits); }
 
   static constexpr std::uint8_t bits_of(float value) {
@@ -42,11 +41,7 @@ struct EightBitFloat {
   static constexpr float value_of(std::uint8_t bits) {
     const std::uint32_t sign = (bits & 0x80U) << 24;
     const std::uint32_t magnitude = bits & 0x7FU;
-    if (magnitude > kLargest) {
-      // E5M2's code behind its largest is infinity.
-      const bool infinite = kMantissa == 2 && magnitude == kLargest + 1U;
-      return std::bit_cast<float>(sign | (infinite ? 0x7F80'0000U : 0x7FC0'0000U));
-    }
+    if (magnitude > kLargest) return std::bit_cast<float>(sign | 0x7FC0'0000U);
     // Multiplying by a power of two makes up for the other bias, exactly.
     const float value =
         std::bit_cast<float>(magnitude << (23 - kMantissa)) * power_of_two(127 - kBias);
@@ -54,14 +49,13 @@ struct EightBitFloat {
   }
 
  private:
+  static constexpr int kMantissa = 3;
+  static constexpr int kBias = 7;
+  static constexpr std::uint8_t kLargest = 0x7E;
+
   static constexpr float power_of_two(int exponent) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
   }
 };
-
-/// Without infinity: behind 448 stands NaN alone.
-using E4m3 = EightBitFloat<3, 7, 0x7E>;
-/// The upper half of an fp16.
-using E5m2 = EightBitFloat<2, 15, 0x7B>;
 
 }  // namespace vramfit

@@ -4,6 +4,8 @@ line each."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -17,6 +19,16 @@ from vramfit._settle import settle
 def is_a(value: Any, name: str) -> bool:
     """Whether the object is of a class of that name, or of one made from it."""
     return any(base.__name__ == name for base in type(value).__mro__)
+
+
+def _version(value: Any, name: str) -> tuple[int, int] | None:
+    """Major and minor of the package that has the class of that name, of which the object is."""
+    for base in type(value).__mro__:
+        if base.__name__ == name:
+            package = sys.modules.get(base.__module__.partition(".")[0])
+            found = re.match(r"(\d+)\.(\d+)", str(getattr(package, "__version__", "")))
+            return (int(found[1]), int(found[2])) if found else None
+    return None
 
 
 def plain(value: Any) -> Any:
@@ -106,6 +118,10 @@ def _read_sharding(arguments: Any, reading: Reading) -> None:
     _yaml.read_fsdp(section if isinstance(section, Mapping) else {}, reading)
 
 
+#: The first TRL whose SFTTrainer patches its model with a fused head: `add_fused_lm_head`.
+_FUSED_HEAD = (1, 15)
+
+
 def read_arguments(arguments: Any, reading: Reading) -> None:
     """transformers.TrainingArguments, or TRL's SFTConfig."""
     if not is_a(arguments, "TrainingArguments"):
@@ -139,6 +155,11 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     for precision in ("bf16", "fp16"):
         if value(precision):
             reading.train_in(precision)
+    # Label smoothing wants the whole logits.
+    if (_version(arguments, "SFTConfig") or (0, 0)) >= _FUSED_HEAD and not value(
+        "label_smoothing_factor"
+    ):
+        flags["fused_lm_head"] = True
     _read_sharding(arguments, reading)
     reading.name_set(value, ARGUMENTS)
 

@@ -18,7 +18,7 @@ _IN_FOUR_BITS = ("nf4", "fp4")
 _OF_SEVERAL_GPUS = {"gpus", "strategy"}
 #: Left where the runtime has no such setting: how a script computes, and the type that a model
 #: is loaded in, where weights are stored in types of the runtime's own.
-_OF_A_SCRIPT = {"autocast", "loss-only", "precision"}
+_OF_A_SCRIPT = {"autocast", "fused-lm-head", "loss-only", "precision"}
 
 
 def _drop(reading: Reading, own: Collection[str]) -> None:
@@ -73,6 +73,9 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
         for name in {"autocast", "bf16", "fp16"} & reading.flags.keys():
             reading.name(name, reading.flags[name], "the runtime has no autocast")
     gone |= foreign
+    if "fused_lm_head" in reading.flags and all_flags.get("strategy", "none") != "none":
+        reading.name("fused_lm_head", True, "predicted of one GPU; with whole logits of several")
+        gone.add("fused-lm-head")
     fsdp = all_flags.get("strategy", "").startswith("fsdp")
     if not foreign and fsdp and "autocast" in reading.flags:
         reading.flags[reading.flags.pop("autocast")] = True  # Accelerate's, now as a Trainer's is

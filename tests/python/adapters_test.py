@@ -2,6 +2,8 @@
 that are read."""
 
 import enum
+import sys
+import types
 
 import pytest
 import vramfit
@@ -108,6 +110,33 @@ def test_a_trainer_keeps_the_loss_alone():
     run = {"model": "llama2-7b", "seq": 64, "runtime": "vramfit", "optimizer": "adamw"}
     own, _ = asked(**run, args=TrainingArguments())
     assert "loss_only" not in own
+
+
+def sft_config(monkeypatch, version, **more):
+    """TRL's own, of a release."""
+    monkeypatch.setitem(sys.modules, "trl", types.SimpleNamespace(__version__=version))
+    of_trl = type("SFTConfig", (SFTConfig,), {"__module__": "trl.trainer.sft_config", **more})
+    return type("MyConfig", (of_trl,), {})()
+
+
+def test_an_sft_trainer_has_a_fused_head(monkeypatch):
+    given, _ = asked(model="llama2-7b", args=sft_config(monkeypatch, "1.15.0"))
+    assert given["fused_lm_head"] is True
+    by_hand, _ = asked(
+        model="llama2-7b", args=sft_config(monkeypatch, "1.17.0.dev0"), fused_lm_head=False
+    )
+    assert by_hand["fused_lm_head"] is False
+    before, _ = asked(model="llama2-7b", args=sft_config(monkeypatch, "1.14.3"))
+    assert before["fused_lm_head"] is False
+    smoothed = sft_config(monkeypatch, "1.16.0", label_smoothing_factor=0.1)
+    assert asked(model="llama2-7b", args=smoothed)[0]["fused_lm_head"] is False
+    arguments = sft_config(monkeypatch, "1.16.0")
+    given, not_honoured = asked(model="llama2-7b", args=arguments, strategy="ddp", gpus=2)
+    assert given["fused_lm_head"] is False
+    assert not_honoured[0].startswith("fused_lm_head=True: predicted of one GPU")
+    run = {"model": "llama2-7b", "runtime": "vramfit", "optimizer": "adamw", "checkpoint": "full"}
+    own, _ = asked(**run, args=arguments)
+    assert "fused_lm_head" not in own
 
 
 def test_keywords_go_before_objects():

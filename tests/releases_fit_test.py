@@ -30,7 +30,6 @@ HOLD_PADDING = {
 AFTER_OTHERS = {
     ("2.9", "gpt2-124m", 4),
     ("2.11", "gpt2-124m", 4),
-    ("2.13", "gpt2-124m", 8),
 }
 
 

@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/torch/ops/reduction.h"
 
+#include <cmath>
+
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
@@ -78,6 +80,20 @@ Tensor any(const Tensor& a, DimMask dims, bool keepdim) {
     const bool bools = a.context().release.rules.logic_of_bools;
     use_reduce_kernel(a, dims, {element_size(bools ? ScalarType::Bool : a.type())});
   }
+  return result;
+}
+
+// isin_default_kernel_gpu: below 10 * n^0.145 tests all are compared; else both would be sorted.
+Tensor isin(const Tensor& elements, std::int64_t tests) {
+  Tensor result = empty(elements.context(), elements.sizes(), ScalarType::Bool, Category::Inputs);
+  if (elements.numel() == 0) return result;
+  if (static_cast<double>(tests) >= 10 * std::pow(static_cast<double>(elements.numel()), 0.145)) {
+    throw BadInput("isin of so many tests is not predicted yet");
+  }
+  Dims sizes = elements.sizes();
+  sizes.push_back(tests);
+  const Tensor equal = empty(elements.context(), sizes, ScalarType::Bool, Category::Workspace);
+  any(equal, bit(sizes.rank() - 1), false);
   return result;
 }
 

@@ -17,6 +17,8 @@ Tensor sum(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType
 Tensor sum_to(Tensor a, const Dims& sizes);
 /// any and all.
 Tensor any(const Tensor& a, DimMask dims, bool keepdim);
+/// torch.isin of so many tests, few enough to be compared with one by one.
+Tensor isin(const Tensor& elements, std::int64_t tests);
 /// max and min over one dimension: values and where they are.
 std::vector<Tensor> extremes(const Tensor& a, int dim, bool keepdim);
 /// max and min of all elements, of what nobody wants a gradient of.

@@ -50,11 +50,15 @@ class CausalLm {
     bool padded = false;               ///< the mask hides something
     GenerationCache* cache = nullptr;  ///< of make_cache()
   };
-  /// Of bos, eos and pad, as many as generate() knows of it.
-  virtual int special_tokens() const = 0;
-  /// Whether the token that prompts are padded with is one that ends a text: generate() hides none
-  /// of it then (_prepare_attention_mask_for_generation).
-  virtual bool ends_with_padding() const = 0;
+  /// What generate() knows of a model's special tokens.
+  struct SpecialTokens {
+    int count;          ///< those that are named, padding's among them
+    bool ends = false;  ///< one of them ends a text
+    /// Which is the one that prompts are padded with: generate() hides none of it then
+    /// (_prepare_attention_mask_for_generation).
+    bool ends_with_padding = false;
+  };
+  virtual SpecialTokens special_tokens() const = 0;
   /// Whether its forward does; generate() makes none otherwise.
   virtual bool takes_position_ids() const { return true; }
   /// Empty. `most_tokens`: what a static cache has room for. Throws BadInput where there is none

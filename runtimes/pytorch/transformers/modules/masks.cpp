@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/transformers/modules/masks.h"
 
+#include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
@@ -63,11 +64,11 @@ Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padd
   return expand(mask, full);
 }
 
-/// _ignore_causal_mask_sdpa; fast_all sums the padding up on the way.
-bool can_skip(Context& context, const MaskRequest& request) {
-  if (request.padding.defined()) {
-    const Tensor sum = make(context, {}, ScalarType::Long);
-    const Tensor converted = make(context, request.padding.sizes(), ScalarType::Long);
+/// _ignore_causal_mask_sdpa. `padding`: bools; undefined: there is none.
+bool can_skip(Context& context, const MaskRequest& request, const Tensor& padding) {
+  if (padding.defined()) {
+    const Tensor count = sum(padding, all_dims(padding.rank()), false);  // fast_all
+    make(context, {}, ScalarType::Bool);
   }
   if (request.window && request.keys >= *request.window) return false;
   if (request.room) return !request.padded && request.empty;
@@ -82,7 +83,7 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   }
   Tensor padding;
   if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
-  if (attention == AttentionKind::Sdpa && can_skip(context, request)) return {};
+  if (attention == AttentionKind::Sdpa && can_skip(context, request, padding)) return {};
   const bool eager = attention == AttentionKind::Eager;
   const bool with_padding = request.padded || request.room || (eager && padding.defined());
   Tensor allowed = boolean_mask(context, request, with_padding);

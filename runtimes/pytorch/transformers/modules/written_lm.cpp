@@ -155,20 +155,17 @@ Tensor WrittenLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKi
 }
 
 // The one for padding is always named; the others are, unless its config says that there is none.
-int WrittenLm::special_tokens() const {
+CausalLm::SpecialTokens WrittenLm::special_tokens() const {
   const nlohmann::json object = config_object(config_);
   const auto is_named = [&object](const char* key) {
     const auto found = object.find(key);
     return found == object.end() || !found->is_null();
   };
-  return 1 + is_named("bos_token_id") + is_named("eos_token_id");
-}
-
-// None of these classes has such a token where its config names none.
-bool WrittenLm::ends_with_padding() const {
-  const nlohmann::json object = config_object(config_);
-  const auto found = object.find("eos_token_id");
-  return found != object.end() && *found == kPadding;
+  const auto ending = object.find("eos_token_id");
+  // None of these classes has padding's for it where its config names none.
+  const bool padding = ending != object.end() && *ending == kPadding;
+  const bool ends = is_named("eos_token_id");
+  return {1 + is_named("bos_token_id") + ends, ends, padding};
 }
 
 std::unique_ptr<GenerationCache> WrittenLm::make_cache(bool is_static,

@@ -11,8 +11,7 @@ class WrittenLm final : public CausalLm {
   WrittenLm(Context& context, const Family& family, const ModelConfig& config,
             const ModelSettings& settings);
 
-  int special_tokens() const override;
-  bool ends_with_padding() const override;
+  SpecialTokens special_tokens() const override;
   Output forward(const Tensor& ids, bool with_labels) const override;
   std::unique_ptr<GenerationCache> make_cache(bool is_static,
                                               std::int64_t most_tokens) const override;

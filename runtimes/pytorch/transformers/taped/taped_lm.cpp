@@ -202,15 +202,13 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
 }
 
 // The one for padding is always named.
-int TapedLm::special_tokens() const {
-  int count = 1;
+CausalLm::SpecialTokens TapedLm::special_tokens() const {
+  SpecialTokens tokens{1, keys_.names("eos_token_id"), keys_.is("eos_token_id", kPadding)};
   for (const char* key : {"bos_token_id", "eos_token_id", "decoder_start_token_id"}) {
-    if (keys_.names(key)) ++count;
+    if (keys_.names(key)) ++tokens.count;
   }
-  return count;
+  return tokens;
 }
-
-bool TapedLm::ends_with_padding() const { return keys_.is("eos_token_id", kPadding); }
 
 bool TapedLm::takes_position_ids() const {
   const std::vector<Instruction>& prefill = program_named(tape_, "prefill").main.steps;

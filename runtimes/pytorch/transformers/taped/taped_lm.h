@@ -20,8 +20,7 @@ class TapedLm final : public CausalLm {
           const ModelSettings& settings);
 
   Output forward(const Tensor& ids, bool with_labels) const override;
-  int special_tokens() const override;
-  bool ends_with_padding() const override;
+  SpecialTokens special_tokens() const override;
   bool takes_position_ids() const override;
   std::unique_ptr<GenerationCache> make_cache(bool is_static,
                                               std::int64_t most_tokens) const override;

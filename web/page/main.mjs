@@ -198,7 +198,7 @@ function settled() {
   if (busy) return;
   const aloud = state.answer ? `${state.answer.verdict}: ${reason(state.answer)}` : `No answer: ${byId('reason').textContent}`;
   if (aloud !== said) byId('aloud').textContent = said = aloud;
-  if (!state.answer) return;
+  if (!state.answer || !state.cases) return; // the page as it opens: they are still unpacked
   background.replace([...moreJobs(), ...(state.view.view === 'calculator' ? [] : explorer.jobs(state.question, state.answer))]);
 }
 
@@ -214,7 +214,7 @@ function moreJobs() {
   if (advice) {
     byId('advice').setAttribute('aria-busy', 'true');
     byId('advice-wait').hidden = false;
-    jobs.push({ flags: { ...question, advise: true }, done: still(showAdvice), failed: showNoAdvice });
+    jobs.push({ flags: { ...question, advise: true }, told: still(showMoreAdvice), done: still(showAdvice), failed: showNoAdvice });
   } else {
     showNoAdvice(`There is none by ${label}: choose another runtime for advice.`);
   }
@@ -228,7 +228,7 @@ function moreJobs() {
       }),
     });
   }
-  const near = nearest(state.cases?.cases ?? [], now);
+  const near = nearest(state.cases.cases, now);
   byId('measured-part').hidden = near.length === 0;
   if (near.length > 0) byId('measured-caption').textContent = captionOf(near, catalogue.cards);
   const rows = near.map((measured) => rowMarkup(measured));
@@ -258,10 +258,15 @@ function showNoAdvice(message) {
 }
 
 function showAdvice(full) {
-  const target = byId('advice');
-  target.removeAttribute('aria-busy');
+  byId('advice').removeAttribute('aria-busy');
   byId('advice-wait').hidden = true;
-  target.innerHTML = adviceMarkup(full);
+  showMoreAdvice(full);
+}
+
+/** All of it, or what is known so far. */
+function showMoreAdvice(full) {
+  const target = byId('advice');
+  target.innerHTML = adviceMarkup(full, target.hasAttribute('aria-busy'));
   const ways = waysOf(full);
   for (const button of target.querySelectorAll('[data-way]')) {
     button.addEventListener('click', () => choose(advised(state.question, ways[button.dataset.way])));
@@ -345,4 +350,5 @@ document.documentElement.dataset.ready = String(Math.round(performance.now()));
 // What tests ask: the estimator itself, and the state of the page.
 globalThis.vramfitPage = { vramfit, state, background, explorer, measured: { flagsOf, nearest } };
 state.cases = await measuredCases();
+clearTimeout(quiet);
 settled();

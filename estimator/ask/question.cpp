@@ -156,7 +156,9 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
 }  // namespace
 
 Question resolve_question(const FitOptions& o, const Environment& environment) {
-  const std::optional<std::string> runtime = o.tape && !o.runtime ? "recorded" : o.runtime;
+  std::optional<std::string> runtime = o.runtime;
+  if (!runtime && o.tape) runtime = "recorded";
+  if (!runtime && o.gguf) runtime = "llama.cpp";
   return resolve_question(o, environment, runtime ? runtime_named(*runtime) : default_runtime());
 }
 

@@ -28,18 +28,19 @@ def test_advice_on_several_gpus_sets_them(browser):
 def test_advice_is_shown_as_it_is_found(browser):
     """Lines come one after the other, and none goes again."""
     page = opened(browser, START)
+    settled(page)
     page.evaluate(
         """() => {
           globalThis.seen = [];
-          const look = () => seen.push([...document.querySelectorAll('#advice > .ways code')]
-            .map((line) => line.textContent).join());
+          const look = () => seen.push([...document.querySelectorAll('#advice > .ways .what')]
+            .map((line) => line.textContent));
           const advice = document.querySelector('#advice');
           new MutationObserver(look).observe(advice, { childList: true });
           vramfitPage.state.change({ ...vramfitPage.state.question, seq: '4096' });
         }"""
     )
     settled(page)
-    seen = [set(lines.split(",")) for lines in page.evaluate("seen")]
+    seen = [set(lines) for lines in page.evaluate("seen")]
     assert len(seen) > 2
     assert all(fewer <= more for fewer, more in pairwise(seen))
     assert page.locator("#advice-wait").is_hidden()

@@ -245,9 +245,12 @@ function moreJobs() {
 }
 
 function showFormulas(full) {
-  const row = (name, form, total, fits) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(form)}</td><td>${total === null ? '—' : figure(total)}</td><td>${total === null ? '' : `<span class="word ${fits ? 'fits' : 'oom'}">${fits ? 'FITS' : 'OOM'}</span>`}</td></tr>`;
+  const row = (name, form, total, fits) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(form)}</td><td>${figure(total)}</td><td><span class="word ${fits ? 'fits' : 'oom'}">${fits ? 'FITS' : 'OOM'}</span></td></tr>`;
+  const told = full.formulas.filter(({ total }) => total !== null);
+  const silent = full.formulas.filter(({ total }) => total === null).map(({ name }) => name);
   byId('formulas').innerHTML = row('vramfit', 'this answer, overhead included', full.total, full.fits)
-    + full.formulas.map(({ name, form, total, fits }) => row(name, form, total, fits)).join('');
+    + told.map(({ name, form, total, fits }) => row(name, form, total, fits)).join('');
+  byId('no-formulas').textContent = silent.length ? `Nothing of such a run is said by ${silent.join(', ')}` : '';
   byId('changes').textContent = full.verdict_changes_with.map(({ choice, verdict }) => `With ${choice} it would be ${verdict}.`).join(' ');
 }
 

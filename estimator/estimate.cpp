@@ -11,13 +11,33 @@
 namespace vramfit {
 namespace {
 
+/// Blocks are less than so many times their tensors: of one above 1 MiB, what is left beyond
+/// another MiB is split off, and of smaller ones all that is.
+constexpr std::uint64_t kBlocksOfTensors = 2;
+
+/// Bytes of tensors for which the card has no room, whatever libraries take beside them.
+std::uint64_t most_tensors(const Request& request) {
+  const Demand demand = request.workload->demand();
+  if (demand == Demand::Elastic || !request.budget.machine.empty()) return kUnlimitedBytes;
+  Overhead least = request.budget.overhead;
+  least.context = least.libraries = 0;
+  const std::uint64_t capacity = capacity_beside(least, request);
+  // Without limits more may be held for a moment, as a loader looks at what there is.
+  return demand == Demand::Adapting ? kBlocksOfTensors * capacity : capacity;
+}
+
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
 /// allocator gives back what it cached before it gives up. Where the card's size decides what is
 /// loaded, the run that does not fit is one past its end.
 class Runs {
  public:
-  Runs(const Request& request, OomDetail ending) {
-    run_ = run_within(kUnlimitedBytes, request);
+  /// `most_tensors`: what is known to be more than a run that fits can hold.
+  Runs(const Request& request, OomDetail ending, std::uint64_t most_tensors = kUnlimitedBytes) {
+    run_ = run_within(kUnlimitedBytes, request, false, most_tensors);
+    if (run_.report.missing && most_tensors < kUnlimitedBytes) {
+      fits_ = false;
+      return;
+    }
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
@@ -25,9 +45,7 @@ class Runs {
     const Demand demand = request.workload->demand();
     const bool elastic = demand == Demand::Elastic;
     if (run_.report.reserved <= capacity_ && !elastic) return;
-    // Blocks are less than twice their tensors: of one above 1 MiB, what is left beyond another
-    // MiB is split off, and of smaller ones all that is.
-    const bool hopeless = run_.report.peak.allocated / 2 > capacity_;
+    const bool hopeless = run_.report.peak.allocated / kBlocksOfTensors > capacity_;
     if (ending == OomDetail::Untold && !elastic && (hopeless || demand == Demand::Fixed)) {
       fits_ = false;
       return;
@@ -93,6 +111,17 @@ std::vector<CardEstimate> cards_of(const Request& request, const Outcome& run) {
   return cards;
 }
 
+/// Of a machine with cards of several kinds the worst.
+Verdict verdict_on_all(const Request& request, const Runs& runs,
+                       const std::vector<CardEstimate>& cards) {
+  const Outcome& run = runs.run();
+  const std::uint64_t total = run.report.reserved + run.overhead.total();
+  Verdict verdict = verdict_of(runs.fits(), margin_of(request.budget.at(run.card), total),
+                               uncertainty_of(*request.workload, run));
+  for (const CardEstimate& card : cards) verdict = std::max(verdict, card.verdict);
+  return verdict;
+}
+
 std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   std::vector<std::string> notes = request.model.notes;
   note_positions(request, notes);
@@ -116,9 +145,10 @@ std::uint64_t capacity_beside(const Overhead& overhead, const Request& request, 
                        request.workload->runtime().can().granularity);
 }
 
-Outcome run_within(std::uint64_t capacity, const Request& request, bool events) {
+Outcome run_within(std::uint64_t capacity, const Request& request, bool events,
+                   std::uint64_t most_tensors) {
   return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model,
-                    {.samples = request.samples, .events = events});
+                    {.samples = request.samples, .events = events, .most_tensors = most_tensors});
 }
 
 Outcome run_past(std::uint64_t capacity, const Request& request) {
@@ -149,15 +179,12 @@ Estimate estimate(const Request& request, OomDetail ending) {
   result.missing = runs.missing();
   result.fits = runs.fits();
   result.uncertainty = uncertainty_of(*request.workload, runs.run());
-  result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
   result.devices = runs.run().devices;
   result.serving = runs.run().serving;
   result.cards = cards_of(request, runs.run());
-  for (const CardEstimate& card : result.cards) {
-    result.verdict = std::max(result.verdict, card.verdict);
-  }
+  result.verdict = verdict_on_all(request, runs, result.cards);
   result.stages = report.stages;
   for (StageRecord& stage : result.stages) {
     stage.device_used += on_card(stage.managed, stage.reserved, result.capacity);
@@ -168,6 +195,10 @@ Estimate estimate(const Request& request, OomDetail ending) {
   return result;
 }
 
-bool fits(const Request& request) { return Runs(request, OomDetail::Untold).fits(); }
+Fitting fitting(const Request& request) {
+  const Runs runs(request, OomDetail::Untold, most_tensors(request));
+  if (!runs.fits()) return {};
+  return {true, verdict_on_all(request, runs, cards_of(request, runs.run())) == Verdict::Fits};
+}
 
 }  // namespace vramfit

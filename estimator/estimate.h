@@ -70,16 +70,25 @@ enum class OomDetail : std::uint8_t { Told, Untold };
 /// Throws BadInput where the model cannot be run so, or no card could ever hold it.
 Estimate estimate(const Request& request, OomDetail ending = OomDetail::Told);
 
-/// The verdict alone.
-bool fits(const Request& request);
+/// What an estimate says of that, and no more.
+struct Fitting {
+  bool fits = false;
+  bool surely = false;  ///< the verdict is FITS
+};
+
+/// In a part of an estimate's time where it does not fit: a run ends as soon as tensors alone have
+/// no room. Throws BadInput where the model cannot be run so.
+Fitting fitting(const Request& request);
 
 /// What the card leaves to a run beside which so much of it is gone; of a machine, the one at that
 /// place. Bytes.
 std::uint64_t capacity_beside(const Overhead& overhead, const Request& request,
                               std::size_t card = 0);
 
-/// The run within `capacity` bytes; with its whole ledger, where `events`.
-Outcome run_within(std::uint64_t capacity, const Request& request, bool events = false);
+/// The run within `capacity` bytes; with its whole ledger, where `events`. Of tensors beyond
+/// `most_tensors` bytes nothing is said but that they have no room.
+Outcome run_within(std::uint64_t capacity, const Request& request, bool events = false,
+                   std::uint64_t most_tensors = kUnlimitedBytes);
 
 /// What the request needs where its run on the card ends: on a card of that capacity as a loader
 /// sees it, whose memory goes on.

@@ -34,6 +34,9 @@ struct Detail {
   /// Decode steps that are walked, evenly spread, where none is like another; at most.
   std::int64_t samples = 512;
   bool events = true;  ///< keep the whole ledger
+  /// What is not looked at: once tensors hold more bytes than this, the run may end as one that ran
+  /// out of memory.
+  std::uint64_t most_tensors = kUnlimitedBytes;
 };
 
 /// How much of a run is walked. What repeats need not be walked to its end.

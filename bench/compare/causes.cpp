@@ -118,7 +118,31 @@ void add_rest(Parts& parts, const RowChange& row) {
   }
 }
 
-Parts parts_of(const RowChange& row, const Moved* moved) {
+/// By what a part may be more: its row's level of that kind.
+double may_be_more(const Part& part, const RowChange& row, const Rules& rules) {
+  const char* level = part.kind == Kind::Reserved     ? "reserved"
+                      : part.kind == Kind::DeviceUsed ? "device_used"
+                                                      : "allocated";
+  const Change* change = find_both(row, side_of(row) + level);
+  return may_differ_by(part.kind, change == nullptr ? 0 : *change->before, rules);
+}
+
+/// Which bytes are worse of all that are more.
+void judge_bytes(Parts& parts, const RowChange& row, const Rules& rules) {
+  const auto is_more = [](const Part& part) {
+    return part.size && is_bytes(part.kind) && part.worse;
+  };
+  const auto is_beyond = [&](const Part& part) {
+    return is_more(part) && *part.size > may_be_more(part, row, rules);
+  };
+  const bool row_is_worse = row.status == Status::Worse;
+  const bool any_beyond = std::any_of(parts.begin(), parts.end(), is_beyond);
+  for (Part& part : parts) {
+    if (is_more(part)) part.worse = row_is_worse && (!any_beyond || is_beyond(part));
+  }
+}
+
+Parts parts_of(const RowChange& row, const Rules& rules, const Moved* moved) {
   const bool ledger_alone = moved != nullptr;
   if (!row.why.empty() && !ledger_alone) {
     return {{row.why, std::nullopt, Kind::Fact, row.status == Status::Worse}};
@@ -137,6 +161,7 @@ Parts parts_of(const RowChange& row, const Moved* moved) {
   add_levels(parts, row, moved);
   add_others(parts, row);
   add_rest(parts, row);
+  judge_bytes(parts, row, rules);
   return parts;
 }
 
@@ -154,12 +179,14 @@ void add(Cause& cause, const Part& part, const std::string& row) {
 
 }  // namespace
 
-std::vector<Cause> causes(const Comparison& comparison, const std::map<std::string, Moved>& moved) {
+std::vector<Cause> causes(const Comparison& comparison, const Rules& rules,
+                          const std::map<std::string, Moved>& moved) {
   std::map<std::string, Cause> by_name;
   for (const RowChange& row : comparison.rows) {
     if (row.status == Status::Same || row.status == Status::Added) continue;
     const auto ledgers = moved.find(row.row);
-    for (const Part& part : parts_of(row, ledgers == moved.end() ? nullptr : &ledgers->second)) {
+    const Moved* its = ledgers == moved.end() ? nullptr : &ledgers->second;
+    for (const Part& part : parts_of(row, rules, its)) {
       Cause& cause = by_name[part.what];
       cause.what = part.what;
       add(cause, part, row.row);

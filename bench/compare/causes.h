@@ -23,7 +23,10 @@ struct Cause {
 /// Why rows are not the same, the largest first: first what has no size, then bytes, then others.
 /// A row's own levels are taken apart: tensors (by ledgers where there are, by category where not),
 /// what the pool reserved beyond them, and the shares of context and libraries.
-std::vector<Cause> causes(const Comparison& comparison, const std::map<std::string, Moved>& moved);
+/// Worse is what makes a row so: more bytes than it may differ by, or where no cause alone has so
+/// many, all that has more.
+std::vector<Cause> causes(const Comparison& comparison, const Rules& rules,
+                          const std::map<std::string, Moved>& moved);
 
 /// "+20.00 MiB to +56.00 MiB"; of what has no size "".
 std::string size_text(const Cause& cause);

@@ -28,16 +28,6 @@ std::size_t rank(const std::string& counter) {
 /// Sums in another order round otherwise; a format's errors stay what they are.
 constexpr double kRoundingPart = 0.02;
 
-/// What a value may differ from `before` by.
-double tolerance(Kind kind, double before, const Rules& rules) {
-  if (kind == Kind::Rounding) return kRoundingPart * std::abs(before);
-  if (!is_bytes(kind)) return 0;
-  double learned = 0;
-  if (kind == Kind::Reserved) learned = static_cast<double>(rules.tolerances.reserved);
-  if (kind == Kind::DeviceUsed) learned = static_cast<double>(rules.tolerances.device_used);
-  return std::max({learned, rules.allowance.bytes, rules.allowance.part * std::abs(before)});
-}
-
 /// Times differ from run to run: one is worse where its median is by more than is allowed, and its
 /// better quartile is worse than the other's median.
 bool is_slower(const Values& before, const Values& after, Better better, double allowed) {
@@ -73,7 +63,7 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
     return change;
   }
   const double difference = *change.after - *change.before;
-  change.differs = std::abs(difference) > tolerance(meaning.kind, *change.before, rules);
+  change.differs = std::abs(difference) > may_differ_by(meaning.kind, *change.before, rules);
   change.worse =
       change.differs && change.counts && (difference > 0) == (meaning.better == Better::Less);
   return change;
@@ -172,6 +162,15 @@ std::optional<double> value_of(const ReportRow& row, const std::string& counter)
   if (meaning.kind == Kind::Time) return quartiles_of(values).median;
   const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
   return meaning.better == Better::More ? *lowest : *highest;
+}
+
+double may_differ_by(Kind kind, double before, const Rules& rules) {
+  if (kind == Kind::Rounding) return kRoundingPart * std::abs(before);
+  if (!is_bytes(kind)) return 0;
+  double learned = 0;
+  if (kind == Kind::Reserved) learned = static_cast<double>(rules.tolerances.reserved);
+  if (kind == Kind::DeviceUsed) learned = static_cast<double>(rules.tolerances.device_used);
+  return std::max({learned, rules.allowance.bytes, rules.allowance.part * std::abs(before)});
 }
 
 const char* name(Status status) {

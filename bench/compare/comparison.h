@@ -56,6 +56,9 @@ struct Rules {
   Allowance allowance = {};
 };
 
+/// What a value of a kind may differ from `before` by.
+double may_differ_by(Kind kind, double before, const Rules& rules);
+
 struct Comparison {
   std::vector<RowChange> rows;  ///< in OLD's order, then what NEW adds
 

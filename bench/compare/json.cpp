@@ -105,7 +105,7 @@ std::string json_text(const Report& report) {
   json["shares"] = OrderedJson::object();
   for (const Share& share : report.shares) json["shares"][share.part] = {share.before, share.after};
   json["causes"] = OrderedJson::array();
-  for (const Cause& cause : causes(report.comparison, report.moved)) {
+  for (const Cause& cause : causes(report.comparison, report.rules, report.moved)) {
     json["causes"].push_back(cause_json(cause));
   }
   json["rows"] = OrderedJson::array();

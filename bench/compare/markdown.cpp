@@ -46,7 +46,7 @@ std::string causes_lines(const Report& report) {
   std::string text;
   std::size_t small = 0;
   bool worse = false;  // one of the small ones
-  for (const Cause& cause : causes(report.comparison, report.moved)) {
+  for (const Cause& cause : causes(report.comparison, report.rules, report.moved)) {
     if (is_small(cause)) {
       ++small;
       worse |= cause.worse;

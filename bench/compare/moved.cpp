@@ -57,13 +57,13 @@ bool is_there(const fs::path& path) {
 }
 
 /// Whether each kind of tensors moved by no more than any level may.
-bool is_allowed(const Moved& moved, const RowChange& row, const Allowance& allowance) {
-  if (allowance.bytes == 0 && allowance.part == 0) return false;
+bool is_allowed(const Moved& moved, const RowChange& row, const Rules& rules) {
+  if (rules.allowance.bytes == 0 && rules.allowance.part == 0) return false;
   double level = 0;
   for (const Change& change : row.changes) {
     if (change.kind == Kind::Ledger) level = std::max(level, change.before.value_or(0));
   }
-  const double most = std::max(allowance.bytes, allowance.part * level);
+  const double most = may_differ_by(Kind::Ledger, level, rules);
   return std::all_of(moved.tensors.begin(), moved.tensors.end(), [&](const MovedTensors& kind) {
     return std::abs(static_cast<double>(kind.bytes)) <= most;
   });
@@ -118,7 +118,7 @@ std::map<std::string, Moved> note_moved(Comparison& comparison, const Rules& rul
     if (row.changes.empty() || !is_there(old_file) || !is_there(new_file)) continue;
     auto difference = moved_between(old_file, new_file);
     if (!difference) continue;
-    if (row.status == Status::Same && !is_allowed(*difference, row, rules.allowance)) {
+    if (row.status == Status::Same && !is_allowed(*difference, row, rules)) {
       row.status = difference->bytes() < 0 ? Status::Better : Status::Worse;
       row.why = "its ledger differs";
     }

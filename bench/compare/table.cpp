@@ -230,7 +230,7 @@ std::string table_text(const Report& report, bool all) {
     text += wrapped(
         fmt::format("  {}: {}, now {}", fact.fact, printable(fact.before), printable(fact.after)));
   }
-  text += "\n" + causes_text(causes(report.comparison, report.moved), all);
+  text += "\n" + causes_text(causes(report.comparison, report.rules, report.moved), all);
   text += rows_text(report, all);
   text += all ? details_text(report) : example_text(report);
   text += shares_text(report.shares) + times_lines(report);

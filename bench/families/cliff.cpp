@@ -76,7 +76,7 @@ std::int64_t predicted_largest(Request request, const SearchAxis& axis) {
   SizedRuns runs(request, axis);
   const auto fits_at = [&](std::int64_t size) {
     set_size(request, axis, size);
-    return fits(request);
+    return fitting(request).fits;
   };
   return largest_near(found.size, fits_at, runs.limit());
 }

@@ -1,6 +1,7 @@
 #include "estimator/ask/advise.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -104,7 +105,10 @@ class Adviser {
     }
   }
 
-  std::vector<Advice> all(const std::vector<Adjustment>& adjustments) const {
+  /// As many changes at once as are enough, the fewest first. `told` hears after each number of
+  /// them what is enough so far.
+  void all(const std::vector<Adjustment>& adjustments,
+           const std::function<void(std::vector<Advice>)>& told) const {
     std::vector<Enough> found;
     for (std::size_t count = 1; count <= adjustments.size(); ++count) {
       if (count > kFew && !found.empty()) break;
@@ -123,10 +127,10 @@ class Adviser {
         }
         found.push_back({std::move(parts), std::move(*advice[i])});
       }
+      std::vector<Advice> so_far;
+      for (const Enough& enough : found) so_far.push_back(enough.advice);
+      told(std::move(so_far));
     }
-    std::vector<Advice> list;
-    for (Enough& enough : found) list.push_back(std::move(enough.advice));
-    return list;
   }
 
   /// What is enough of `gpus`, else of these with one of `adjustments` each.
@@ -189,9 +193,9 @@ class Adviser {
     if (!fits(choices, surely)) return std::nullopt;
     for (std::size_t i = 0; i < adjustments.size(); ++i) relax(choices, i, *adjustments[i], surely);
     std::optional<Advice> found = advice(choices);
-    if (!found || !is_enough({found->estimate.verdict, found->estimate.fits}, surely)) {
-      return std::nullopt;
-    }
+    if (!found) return std::nullopt;
+    const Estimate& estimate = found->estimate;
+    if (!is_enough({estimate.fits, estimate.verdict == Verdict::Fits}, surely)) return std::nullopt;
     return found;
   }
 
@@ -219,12 +223,11 @@ class Adviser {
       const auto known = tried_.find(flags);
       if (known != tried_.end()) return is_enough(known->second, surely);
     }
-    Tried tried;
+    Fitting tried;
     try {
       Request request = changed(flags);
       request.samples = std::min(request.samples, kTrialDecodes);
-      const Estimate found = estimate(request, OomDetail::Untold);
-      tried = {found.verdict, found.fits};
+      tried = fitting(request);
     } catch (const BadInput&) {
       tried = {};
     }
@@ -232,12 +235,8 @@ class Adviser {
     return is_enough(tried_.emplace(flags, tried).first->second, surely);
   }
 
-  struct Tried {
-    Verdict verdict = Verdict::Oom;
-    bool fits = false;
-  };
-  static bool is_enough(const Tried& tried, bool surely) {
-    return surely ? tried.verdict == Verdict::Fits : tried.fits;
+  static bool is_enough(const Fitting& tried, bool surely) {
+    return surely ? tried.surely : tried.fits;
   }
 
   Flags with_flags(const Choices& choices) const {
@@ -262,7 +261,7 @@ class Adviser {
     Advice advice;
     try {
       advice.request = changed(with_flags(choices));
-      advice.estimate = estimate(advice.request);
+      advice.estimate = estimate(advice.request, OomDetail::Untold);
     } catch (const BadInput&) {
       return std::nullopt;
     }
@@ -283,7 +282,7 @@ class Adviser {
   Flags flags_;
   const bool surely_;
   mutable std::mutex mutex_;
-  mutable std::map<Flags, Tried> tried_;
+  mutable std::map<Flags, Fitting> tried_;
 };
 
 /// Of the catalogue, the smallest first.
@@ -299,7 +298,7 @@ std::vector<std::string> cards_that_hold(const Request& request) {
     other.samples = std::min(other.samples, kTrialDecodes);
     other.budget = budget_of(*card);
     other.budget.headroom = request.budget.headroom;
-    if (estimate(other).verdict == Verdict::Fits) names.push_back(card->name);
+    if (fitting(other).surely) names.push_back(card->name);
     if (names.size() == kCards) break;
   }
   return names;
@@ -360,17 +359,21 @@ std::vector<std::string> without(const Advice& advice) {
   return names;
 }
 
-Advised advise(const Request& request, const Flags& flags, bool surely) {
+Advised advise(const Request& request, const Flags& flags, bool surely,
+               const std::function<void(const Advised&)>& told) {
   const Adviser adviser(request, flags, surely);
   const std::vector<Adjustment> adjustments = request.workload->adjustments(request.model);
   Advised advised;
   advised.timed = timed(*request.workload);
-  advised.list = adviser.all(adjustments);
-  sort_by_time(advised.list);
+  advised.cards = cards_that_hold(request);
+  adviser.all(adjustments, [&](std::vector<Advice> so_far) {
+    advised.list = std::move(so_far);
+    sort_by_time(advised.list);
+    if (told) told(advised);
+  });
   advised.on_several_gpus = adviser.over(request.workload->gpu_adjustments(), adjustments);
   sort_by_time(advised.on_several_gpus);
   if (advised.list.empty() && !adjustments.empty()) advised.least = adviser.least(adjustments);
-  advised.cards = cards_that_hold(request);
   return advised;
 }
 

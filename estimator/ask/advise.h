@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ struct Advised {
 };
 
 /// `flags` are those of the request, its precision among them. Where `surely`, what is TIGHT does
-/// not count as fitting.
-Advised advise(const Request& request, const Flags& flags, bool surely);
+/// not count as fitting. `told` hears meanwhile what is known so far: of its list nothing goes any
+/// more, and cards are all there.
+Advised advise(const Request& request, const Flags& flags, bool surely,
+               const std::function<void(const Advised&)>& told = {});
 
 }  // namespace vramfit

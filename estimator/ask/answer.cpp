@@ -65,10 +65,11 @@ std::vector<Change> changes(const Question& question, Verdict verdict) {
 }
 
 /// What is TIGHT is made to fit surely.
-Advised advised(const Question& question, const Answer& answer) {
+Advised advised(const Question& question, const Answer& answer,
+                const std::function<void(const Advised&)>& told) {
   const Verdict verdict = answer.estimate.verdict;
   if (verdict == Verdict::Fits) return {};
-  return advise(answer.request, question.flags, question.strict || verdict == Verdict::Tight);
+  return advise(answer.request, question.flags, question.strict || verdict == Verdict::Tight, told);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ bool Answer::yes(bool strict) const {
   return strict ? estimate.verdict == Verdict::Fits : estimate.fits;
 }
 
-std::vector<Answer> answer(const Question& question) {
+std::vector<Answer> answer(const Question& question, const Told& told) {
   const std::size_t count = question.requests.size();
   std::vector<Answer> answers(count);
   in_parallel(count, [&](std::size_t i) {
@@ -89,8 +90,17 @@ std::vector<Answer> answer(const Question& question) {
                             table_of_searches ? kTableAllowance : kSearchAllowance);
     if (question.formulas) answers[i].formulas = formula_answers(answers[i].request);
   });
-  if (question.advise) answers.front().advised = advised(question, answers.front());
-  answers.front().changes = changes(question, answers.front().estimate.verdict);
+  Answer& first = answers.front();
+  first.changes = changes(question, first.estimate.verdict);
+  if (!question.advise) return answers;
+  std::function<void(const Advised&)> so_far;
+  if (told) {
+    so_far = [&](const Advised& advised) {
+      first.advised = advised;
+      told(answers);
+    };
+  }
+  first.advised = advised(question, first, so_far);
   return answers;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,7 +35,9 @@ struct Answer {
   bool yes(bool strict) const;
 };
 
-/// One for each of the question's requests.
-std::vector<Answer> answer(const Question& question);
+/// One for each of the question's requests. Where advice is asked for, `told` hears meanwhile all
+/// else and what is known of that so far (`advise`).
+using Told = std::function<void(const std::vector<Answer>&)>;
+std::vector<Answer> answer(const Question& question, const Told& told = {});
 
 }  // namespace vramfit

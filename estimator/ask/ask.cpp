@@ -16,10 +16,15 @@ bool Asked::yes() const {
 
 std::string Asked::json() const { return json_text(question, answers); }
 
-Asked ask(const FitOptions& options, const Environment& environment) {
+Asked ask(const FitOptions& options, const Environment& environment,
+          const std::function<void(const std::string& json)>& told) {
   return in_typed_names(options.typed, [&]() -> Asked {
     Question question = resolve_question(options, environment);
-    std::vector<Answer> answers = answer(question);
+    Told so_far;
+    if (told) {
+      so_far = [&](const std::vector<Answer>& answers) { told(json_text(question, answers)); };
+    }
+    std::vector<Answer> answers = answer(question, so_far);
     return {std::move(question), std::move(answers)};
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -22,8 +23,10 @@ struct Asked {
   std::string json() const;
 };
 
-/// Throws BadInput, whose one line names flags as they were given.
-Asked ask(const FitOptions& options, const Environment& environment = {});
+/// Throws BadInput, whose one line names flags as they were given. Where advice is asked for,
+/// `told` hears meanwhile what `--json` would print of what is known so far.
+Asked ask(const FitOptions& options, const Environment& environment = {},
+          const std::function<void(const std::string& json)>& told = {});
 
 /// One of many estimates, and no more: of a run of one size on one card, without the allocation
 /// that does not fit. Throws as ask() does, and where a size or a card is asked for.

@@ -48,7 +48,7 @@ void add_model_options(CLI::App& app, FitOptions& options) {
       ->group(group);
   app.add_option("--config", options.config, "A Hugging Face config.json, or its folder")
       ->group(group);
-  app.add_option("--gguf", options.gguf, "A GGUF file, split or not, with --runtime llama.cpp")
+  app.add_option("--gguf", options.gguf, "A GGUF file, split or not, under --runtime llama.cpp")
       ->group(group);
   app.add_option("--tape", options.tape, "Instead: a script's run, as vramfit record kept it")
       ->group(group);

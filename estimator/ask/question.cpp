@@ -4,9 +4,9 @@
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
+#include "estimator/ask/contradictions.h"
 #include "estimator/ask/lengths.h"
 #include "estimator/ask/model.h"
-#include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
 #include "model/config/stored_quantization.h"
 #include "model/dtype.h"
@@ -16,82 +16,9 @@
 namespace vramfit {
 namespace {
 
-/// Throws where both are given.
-void not_both(bool a, const std::string& a_flag, bool b, const std::string& b_flag,
-              const char* what) {
-  if (a && b) throw BadInput(a_flag + " and " + b_flag + " contradict each other: " + what);
-}
-
-void only_with(bool given, const std::string& flag, bool condition, const char* what) {
-  if (given && !condition) throw BadInput(flag + ": only with " + what);
-}
-
-void refuse_contradictions(const FitOptions& o) {
-  const char* const one_model = "one model at a time";
-  not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
-  not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
-  not_both(o.config.has_value(), "--config", o.params.has_value(), "--params", one_model);
-  for (const auto& other : {o.model, o.config, o.params}) {
-    not_both(o.gguf.has_value(), "--gguf", other.has_value(), "--model, --config and --params",
-             one_model);
-  }
-  for (const auto& other : {o.model, o.config, o.params, o.gguf}) {
-    not_both(o.tape.has_value(), "--tape", other.has_value(),
-             "--model, --config, --params and --gguf", "a tape has its model");
-  }
-  only_with(o.hidden.has_value(), "hidden", o.params.has_value(), "--params");
-  only_with(o.layers.has_value(), "layers", o.params.has_value(), "--params");
-  for (const std::string& axis : o.searches) {
-    not_both(true, "--max-" + axis, o.flags.contains(axis), "--" + axis, "one is searched for");
-  }
-  if (o.searches.size() > 1) {
-    not_both(true, "--max-" + o.searches[0], true, "--max-" + o.searches[1],
-             "one search at a time");
-  }
-}
-
-/// "--max-batch and --max-seq": the searches that a runtime has.
-std::string searches_of(const Runtime& runtime) {
-  std::vector<std::string> names;
-  for (const SearchAxis& axis : runtime.axes()) names.push_back("--max-" + std::string(axis.name));
-  return all_of(names);
-}
-
-/// What is searched for; null: nothing.
-const SearchAxis* search_of(const FitOptions& o, const Runtime& runtime) {
-  if (o.searches.empty()) return nullptr;
-  for (const SearchAxis& axis : runtime.axes()) {
-    if (axis.name == o.searches.front()) return &axis;
-  }
-  throw BadInput("max-" + o.searches.front() + ": not under --runtime " + runtime.name() + "; " +
-                 searches_of(runtime));
-}
-
 /// Whether a setting's value was given, in its own measure or in another.
 bool is_given(const Flags& flags, const Runtime& runtime, std::string_view name) {
   return flags.contains(std::string(name)) || said_instead(runtime.settings(), flags, name);
-}
-
-/// "--runtime pytorch, the default": those that have the setting.
-std::string runtimes_with(const std::string& setting) {
-  std::string list;
-  for (const Runtime* runtime : runtimes()) {
-    if (!runtime->knows(setting)) continue;
-    list += (list.empty() ? "" : " or ") + std::string("--runtime ") + runtime->name();
-    if (runtime == &default_runtime()) list += ", the default";
-  }
-  return list;
-}
-
-/// Settings that the runtime does not have, or not for what is asked.
-void refuse_strange_settings(const FitOptions& o, const Runtime& runtime) {
-  using enum Setting::With;
-  for (const auto& [name, value] : o.flags) {
-    const Setting* setting = find(runtime.settings(), name);
-    if (setting == nullptr) throw BadInput(name + ": only under " + runtimes_with(name));
-    only_with(setting->with == Training, name, o.train, "--train");
-    only_with(setting->with == Inference, name, !o.train, "inference, without --train");
-  }
 }
 
 /// Where no precision is asked for, a model runs in the one its config names.
@@ -167,49 +94,6 @@ std::string runs_with(const Question& question, const Runtime& runtime, const Mo
   return text + sizes_by_default(workload, assumes);
 }
 
-/// Throws where an answer is asked for that the runtime does not give.
-void refuse_unless_can(bool asked, const std::string& flag, const char* why_not) {
-  if (asked && why_not != nullptr) throw BadInput(flag + ": " + why_not);
-}
-
-void refuse_strange_answers(const FitOptions& o, const Runtime& runtime) {
-  const SearchAxis* search = search_of(o, runtime);
-  only_with(o.beyond_positions, "beyond-positions", search != nullptr && search->of_positions,
-            "--max-seq");
-  refuse_unless_can(o.formulas, "formulas", runtime.can().no_formulas);
-  refuse_unless_can(o.advise, "advise", runtime.can().no_advice);
-  if (search == nullptr) return;
-  if (const char* instead = said_instead(runtime.settings(), o.flags, search->name)) {
-    not_both(true, "--max-" + std::string(search->name), true, std::string("--") + instead,
-             "one is searched for");
-  }
-  const std::string without = "; without " + searches_of(runtime);
-  if (o.advise) throw BadInput("advise: of a run of one size" + without);
-  if (o.formulas) throw BadInput("formulas: what they say is of one size" + without);
-}
-
-/// Flags that are about one run, allocation by allocation.
-void refuse_strange_timelines(const FitOptions& o, const Question& question,
-                              const Runtime& runtime) {
-  if (!o.snapshot && !o.trace && !o.verify) return;
-  const std::string flag = o.verify ? "verify" : o.snapshot ? "snapshot" : "trace";
-  if (question.search) {
-    throw BadInput(flag + ": of a run of one size; without " + searches_of(runtime));
-  }
-  if (question.every_card)
-    throw BadInput(flag + ": of a run on one card; --gpu or --vram names it");
-  refuse_unless_can(true, flag, runtime.can().no_timelines);
-  const bool another = o.snapshot || o.trace || o.formulas || o.advise || o.strict || o.verbose;
-  if (o.verify && another) {
-    throw BadInput(
-        "verify: is an answer of its own; without --snapshot, --trace, --formulas, --advise, "
-        "--strict and --verbose");
-  }
-  if (o.snapshot && o.trace && *o.snapshot == *o.trace) {
-    throw BadInput("trace: '" + *o.trace + "' is --snapshot's file; another one");
-  }
-}
-
 [[noreturn]] void refuse_generation(const ModelConfig& model) {
   throw BadInput("generate: leaves no room for a prompt within the " +
                  std::to_string(model.max_positions) + " positions that " + model.name +
@@ -249,15 +133,6 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
-/// Names the runtimes that read it, which its own message does not know.
-std::string nearest_readers(const UnreadModel& unread) {
-  std::string others;
-  for (const std::string& other : readers_of(*unread.source())) {
-    others += (others.empty() ? "; nearest: --runtime " : " or ") + other;
-  }
-  return others;
-}
-
 /// A list of cards says how many there are.
 void count_cards(const std::vector<Budget>& machine, const Runtime& runtime, Flags& flags) {
   if (machine.empty()) return;
@@ -278,79 +153,21 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
                  runtime.name() + " are of; --runtime llama.cpp, or an NVIDIA card");
 }
 
-/// As the runtime itself reads it; nothing where it reads none.
-std::optional<ModelConfig> own_reading(const Runtime& runtime,
-                                       const std::shared_ptr<const ModelSource>& source) {
-  if (source == nullptr) return std::nullopt;
-  try {
-    std::optional<ModelConfig> model = runtime.read_model(*source);
-    if (model) model->source = source;
-    return model;
-  } catch (const UnreadModel&) {
-    throw;
-  } catch (const BadInput& refusal) {
-    const UnreadModel unread(refusal.what(), source);
-    throw UnreadModel(unread.what() + nearest_readers(unread), source);
-  }
-}
-
-/// Whether it was read of a part of what its config describes: no reader takes that key otherwise.
-bool is_a_part(const ModelConfig& model) {
-  return model.source != nullptr &&
-         model.source->config.find("\"text_config\"") != std::string::npos;
-}
-
-/// Of a model that no reader has a shape of, or of a part alone, what the runtime makes of it.
-ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
-  try {
-    ModelConfig model = model_of(o, environment);
-    if (!is_a_part(model)) return model;
-    return own_reading(runtime, model.source).value_or(model);
-  } catch (const UnknownModel& unknown) {
-    if (std::optional<ModelConfig> model = own_reading(runtime, unknown.source())) {
-      return *std::move(model);
-    }
-    if (unknown.source() == nullptr) throw;
-    throw UnknownModel(unknown.what() + nearest_readers(unknown), unknown.source());
-  } catch (const UnreadModel& unread) {
-    if (std::optional<ModelConfig> model = own_reading(runtime, unread.source())) {
-      return *std::move(model);
-    }
-    if (unread.source() == nullptr) throw;
-    throw UnreadModel(unread.what() + nearest_readers(unread), unread.source());
-  }
-}
-
-/// The model that drafts for it, by its name, its config's folder or its GGUF file.
-void add_draft(const FitOptions& o, const Environment& environment, const Runtime& runtime,
-               ModelConfig& model) {
-  const std::optional<std::string> called = typed(o.flags, "model-draft");
-  if (!called) return;
-  FitOptions draft;
-  (called->ends_with(".gguf") ? draft.gguf : draft.model) = called;
-  auto source = std::make_shared<ModelSource>(*model.source);
-  source->draft = model_for(draft, environment, runtime).source;
-  model.source = std::move(source);
-}
-
 }  // namespace
 
 Question resolve_question(const FitOptions& o, const Environment& environment) {
-  const std::optional<std::string> runtime = o.tape && !o.runtime ? "recorded" : o.runtime;
+  std::optional<std::string> runtime = o.runtime;
+  if (!runtime && o.tape) runtime = "recorded";
+  if (!runtime && o.gguf) runtime = "llama.cpp";
   return resolve_question(o, environment, runtime ? runtime_named(*runtime) : default_runtime());
 }
 
 Question resolve_question(const FitOptions& asked, const Environment& environment,
                           const Runtime& runtime) {
   const FitOptions o = of_longest_sample(asked, environment);
-  refuse_contradictions(o);
+  refuse_contradictions(o, runtime);
   Question question;
-  refuse_unless_can(o.train, "train", runtime.can().no_training);
-  refuse_quantized_precision(o.flags, runtime);
-  refuse_strange_settings(o, runtime);
-  refuse_strange_answers(o, runtime);
-  Request request{model_for(o, environment, runtime), nullptr, {}};
-  add_draft(o, environment, runtime, request.model);
+  Request request{model_of(o, environment, runtime), nullptr, {}};
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});
@@ -387,7 +204,7 @@ Question resolve_question(const FitOptions& asked, const Environment& environmen
   if (search != nullptr && search->of_positions && size_limit(request, *search) < 1) {
     refuse_generation(request.model);
   }
-  refuse_strange_timelines(o, question, runtime);
+  refuse_strange_timelines(o, runtime, question.every_card);
   if (!question.every_card && search == nullptr) {
     question.alternatives = alternatives(o, flags, question.requests.front());
   }

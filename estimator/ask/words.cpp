@@ -30,7 +30,6 @@ void place_model(const std::string& word, FitOptions& options) {
     options.params = word;
   } else if (word.ends_with(".gguf")) {
     options.gguf = word;
-    if (!options.runtime) options.runtime = "llama.cpp";
   } else if (word.ends_with(".tape")) {
     options.tape = word;
   } else {

@@ -124,6 +124,15 @@ std::string grounds(const Question& question, const Answer& answer, const Style&
   return text + wrapped(runtime_text(answer.request), 2);
 }
 
+/// What would make it fit, or how to ask that.
+std::string help_text(const Question& question, const Answer& answer, const Style& style) {
+  if (answer.advised) return advice_text(answer, style.colours) + "\n";
+  const bool fits = answer.estimate.verdict == Verdict::Fits;
+  const bool can_ask = answer.request.workload->runtime().can().no_advice == nullptr;
+  if (fits || !can_ask || question.search != nullptr) return "";
+  return "What would make it fit: --advise\n\n";
+}
+
 }  // namespace
 
 std::string picture(const Question& question, const Answer& answer, const Style& style) {
@@ -135,7 +144,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   if (estimate.serving) text += serving_text(*estimate.serving);
   text += devices_text(estimate.devices) + own_choice_text(answer);
   if (style.verbose) text += waterfall(estimate) + "\n";
-  if (answer.advised) text += advice_text(answer, style.colours) + "\n";
+  text += help_text(question, answer, style);
   if (!answer.formulas.empty()) text += formula_table(answer, style.verbose) + "\n";
   return text + grounds(question, answer, style);
 }

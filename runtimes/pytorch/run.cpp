@@ -242,6 +242,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, c
                              release.rules.oldest_segment_first
                                  ? CachingAllocator::Among::Segments
                                  : CachingAllocator::Among::Addresses);
+  allocator.set_most_asked(extent.detail.most_tensors);
   Ledger ledger(allocator, Counts::Blocks, events);
   std::vector<SegmentChange> segments;
   if (events) {

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, read_json, read_jsonl, require_made
-from vramfit_plots.catalogues import load_cards
+from programs import ROOT, read_jsonl, require_made
 
 from league.figures import FIGURES
 from league.rows import FOLDER, Row
@@ -58,24 +57,7 @@ def _of_played(row: Row, line: Mapping[str, Any]) -> Said:
         return Said(line[row.figure], "")
     if "outcome" in line:
         return Said(0, line["outcome"])
-    return Said(line["reserved"], _verdict(str(row.card), line["reserved"]))
-
-
-def _verdict(card: str, reserved: int) -> str:
-    """Of a run that came to its end on the stand-in: as fit's, by what is assumed of the card, what
-    PyTorch's reserved was off by at worst, and what messages tell that overheads are off by."""
-    data = ROOT / "data"
-    told = load_cards(data / "gpus.json")[card]
-    ranges = read_json(data / "overheads.json")
-    own = next((row for row in ranges["cards"] if row["name"] == card), {})
-    driver = own.get("driver_reserved", ranges["any"]["driver_reserved"])
-    margin = told.vram - told.driver_reserved - ranges["measured"]["most"] - reserved
-    releases = read_json(data / "releases.json")["releases"]
-    error = next(row for row in releases if row["name"] == "2.11")["reserved_error"]["value"]
-    off = error * reserved + max(driver["most"] - told.driver_reserved, 0)
-    if margin < 0:
-        off += told.driver_reserved - driver["least"]
-    return "TIGHT" if abs(margin) <= off else "FITS" if margin > 0 else "OOM"
+    return Said(line["reserved"], line["verdict"])
 
 
 def _played(rows: Iterable[Row]) -> dict[str, Said]:

@@ -27,11 +27,12 @@ from programs import (
     writing,
 )
 
-from league.asking import PACKAGE, PLAYED
+from league.asking import PACKAGE, PLAYED, package
 from league.rows import Row, published
 
 _HERE = Path(__file__).resolve().parent
 _PYTHON = ROOT / "build" / "exact" / "bin" / "python"
+PLAYED_BY = "2.11"  # the PyTorch of build/exact
 
 
 def _config(model: str) -> dict[str, Any]:
@@ -50,12 +51,13 @@ def _script(row: Row) -> Path:
 def played(rows: Iterable[Row], python: Path = _PYTHON) -> list[dict[str, Any]]:
     """As the scripts write them, a run of each card's."""
     require_made({python: "exact", PACKAGE / "vramfit": "wheel"})
-    groups: dict[tuple[Path, str | None], list[Row]] = {}
+    groups: dict[tuple[Path, str | None, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((_script(row), row.card), []).append(row)
+        alone = row.id if row.measured is None else ""  # its verdict is `vramfit run`'s
+        groups.setdefault((_script(row), row.card, alone), []).append(row)
     return [
         line
-        for (script, card), group in groups.items()
+        for (script, card, _), group in groups.items()
         for line in _played(script, str(card), group, python)
     ]
 
@@ -72,13 +74,34 @@ def _played(script: Path, card: str, rows: Iterable[Row], python: Path) -> list[
         dry = [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--"]
         run = subprocess.run(
             [*dry, python, script, file, out],
-            stdout=subprocess.DEVNULL,  # of the process that forks
+            stdout=subprocess.PIPE,
+            text=True,
             check=False,
             env={**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"},
         )
-        if run.returncode != 0:
+        if run.returncode not in (0, 1):
             raise BadInputError(f"vramfit run: ended with {run.returncode}; what it said is above")
-        return list(read_jsonl(out))
+        lines = list(read_jsonl(out))
+    if len(lines) == 1:  # of more, what it said is of the process that forks
+        lines[0]["verdict"] = _verdict(json.loads(run.stdout))
+    return lines
+
+
+def _verdict(answer: dict[str, Any]) -> str:
+    """By `vramfit run`'s own judge. The row's run was another release's: what it reserved may be as
+    far off as fit's figures are at worst."""
+    releases = read_json(ROOT / "data" / "releases.json")["releases"]
+    error = next(row for row in releases if row["name"] == PLAYED_BY)["reserved_error"]["value"]
+    may_be_off = answer["uncertainty"]
+    reserved = max(may_be_off["reserved"], round(error * answer["levels"]["reserved"]))
+    judged = {
+        **answer,
+        "uncertainty": {**may_be_off, "reserved": reserved},
+        "about": [],
+        "notes": [],
+    }
+    core = package()._core
+    return str(json.loads(core.dry_run_verdict(json.dumps(judged)))["verdict"])
 
 
 @program("league-played")

@@ -37,9 +37,15 @@ def _append(out: Path, line: dict) -> None:
 
 def every(run: Callable) -> None:
     """All of ASKED.json, a line of OUT.jsonl as each ends: the most that was allocated and
-    reserved, that there was no room, or `error`. `run` takes what is asked of one."""
+    reserved, that there was no room, or `error`. `run` takes what is asked of one. One alone is no
+    child's: `vramfit run` tells of it."""
     out = Path(sys.argv[2])
-    for asked in json.loads(Path(sys.argv[1]).read_text()):
+    every_asked = json.loads(Path(sys.argv[1]).read_text())
+    if len(every_asked) == 1:
+        signal.alarm(LIMIT)
+        _append(out, _line(run, every_asked[0]))
+        return
+    for asked in every_asked:
         child = os.fork()
         if child == 0:
             signal.alarm(LIMIT)

@@ -57,16 +57,16 @@ TEST(Estimate, TheCapacityBoundaryIsExact) {
     const Request enough = with_capacity(request, reserved);
     EXPECT_EQ(enough.budget.capacity(), reserved);
     EXPECT_TRUE(estimate(enough).fits);
-    EXPECT_TRUE(fits(enough));
+    EXPECT_TRUE(fitting(enough).fits);
     EXPECT_EQ(estimate(enough).margin, 0);
 
     const Request short_by_one = with_capacity(request, reserved - 1);
     EXPECT_FALSE(estimate(short_by_one).fits);
-    EXPECT_FALSE(fits(short_by_one));
+    EXPECT_FALSE(fitting(short_by_one).fits);
     EXPECT_EQ(estimate(short_by_one).margin, -1);
 
     const Request short_by_a_granule = with_capacity(request, reserved - Pool::kGranularity);
-    EXPECT_FALSE(fits(short_by_a_granule));
+    EXPECT_FALSE(fitting(short_by_a_granule).fits);
   }
 }
 
@@ -79,7 +79,7 @@ TEST(Estimate, TheVerdictIsThatOfARunWithinTheCapacity) {
       const Request limited = with_capacity(request, capacity);
       SCOPED_TRACE(request.model.name + " at " + std::to_string(part));
       const Estimate result = estimate(limited);
-      EXPECT_EQ(result.fits, fits(limited));
+      EXPECT_EQ(result.fits, fitting(limited).fits);
       EXPECT_EQ(result.fits, !result.missing.has_value());
       EXPECT_EQ(result.fits, result.margin >= 0);
       EXPECT_EQ(result.levels.reserved, reserved);

@@ -22,7 +22,7 @@ Request training(const char* model, const char* card) {
 
 bool fits_with_batch(Request request, std::int64_t batch) {
   set_size(request, kBatchAxis, batch);
-  return fits(request);
+  return fitting(request).fits;
 }
 
 TEST(Largest, BatchFitsAndOneMoreDoesNot) {
@@ -167,7 +167,7 @@ std::vector<std::int64_t> that_fit(Request request, const SearchAxis& which, std
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = from; size <= most; ++size) {
     set_size(request, which, size);
-    if (fits(request)) sizes.push_back(size);
+    if (fitting(request).fits) sizes.push_back(size);
   }
   return sizes;
 }

@@ -1,5 +1,7 @@
 """Advice on several GPUs, and what else the page shows of them."""
 
+from itertools import pairwise
+
 import pytest
 from page import START, fit, opened, say, settled, state
 
@@ -20,6 +22,28 @@ def test_advice_on_several_gpus_sets_them(browser):
     assert say(page, "#verdict") == promised[0]["verdict"]
     assert page.locator("#f-gpus").input_value() == str(state(page, "answer.asked.gpus"))
     assert page.errors == []
+    page.context.close()
+
+
+def test_advice_is_shown_as_it_is_found(browser):
+    """Lines come one after the other, and none goes again."""
+    page = opened(browser, START)
+    settled(page)
+    page.evaluate(
+        """() => {
+          globalThis.seen = [];
+          const look = () => seen.push([...document.querySelectorAll('#advice > .ways .what')]
+            .map((line) => line.textContent));
+          const advice = document.querySelector('#advice');
+          new MutationObserver(look).observe(advice, { childList: true });
+          vramfitPage.state.change({ ...vramfitPage.state.question, seq: '4096' });
+        }"""
+    )
+    settled(page)
+    seen = [set(lines) for lines in page.evaluate("seen")]
+    assert len(seen) > 2
+    assert all(fewer <= more for fewer, more in pairwise(seen))
+    assert page.locator("#advice-wait").is_hidden()
     page.context.close()
 
 

@@ -177,10 +177,14 @@ def test_the_module_answers_other_pages(browser, served):
           catch (error) { refused = error instanceof BadInput; }
           const { models, cards } = vramfit.catalogue();
           const again = await load(vramfit.module);
+          const soFar = [];
+          const asked = { ...flags, train: true, advise: true };
+          const advised = vramfit.ask(asked, (told) => soFar.push(told));
           return {
             verdict: vramfit.ask(flags).verdict, refused,
             models: models.length, cards: cards.length,
             same: again.json(flags) === vramfit.json(flags),
+            told: soFar.map(({ advice }) => advice.length), ways: advised.advice.length,
             bytes: vramfit.snapshot(flags).length,
             traced: JSON.parse(vramfit.trace(flags)).traceEvents.length > 0,
           };
@@ -188,5 +192,7 @@ def test_the_module_answers_other_pages(browser, served):
     )
     assert answer["verdict"] in ("FITS", "TIGHT", "OOM")
     assert answer["refused"] and answer["same"] and answer["traced"]
+    assert len(answer["told"]) > 1 and answer["told"] == sorted(answer["told"])
+    assert answer["told"][-1] == answer["ways"] > 0
     assert answer["models"] > 20 and answer["cards"] > 30 and answer["bytes"] > 1000
     page.close()

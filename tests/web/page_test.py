@@ -269,6 +269,12 @@ def test_formulas_beside_it(page):
     flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090"
     for formula in fit(*flags.split(), "--formulas")["formulas"]:
         assert formula["name"] in say(page, "#formulas")
+    ask(page, link(model="llama2-7b", train=True, lora="16", gpu="rtx4090"))
+    settled(page)
+    flags = "--model llama2-7b --train --lora 16 --gpu rtx4090"
+    for formula in fit(*flags.split(), "--formulas")["formulas"]:
+        where = "#no-formulas" if formula["total"] is None else "#formulas"
+        assert formula["name"] in say(page, where)
 
 
 _SHARED = "model=llama2-7b&train&gpu=h200&gpus=2"

@@ -11,7 +11,8 @@ from page import ROOT, SITE
 _USED = """import { type Advice, type Answer, BadInput, load } from './vramfit.mjs';
 
 const vramfit = await load();
-const answer: Answer = vramfit.ask({ model: 'llama2-7b', train: true, batch: 4, advise: true });
+const answer: Answer = vramfit.ask({ model: 'llama2-7b', train: true, batch: 4, advise: true },
+  (soFar) => console.log(soFar.advice?.length));
 const advice: Advice | undefined = answer.advice?.[0];
 const bytes: number | undefined = answer.levels?.reserved;
 const words: string[] = [advice?.flags ?? '', ...(answer.fits_on ?? [])];

@@ -304,9 +304,9 @@ export class Vramfit {
     runtimes: Runtime[];
   };
   /** What `vramfit --json` answers. Throws BadInput. */
-  ask(flags: Flags): Answer;
+  ask(flags: Flags, told?: (soFar: Answer) => void): Answer;
   /** The same as the text that `vramfit --json` prints. */
-  json(flags: Flags): string;
+  json(flags: Flags, told?: (soFar: string) => void): string;
   /** The same text but for `verdict_changes_with`: in about half the time. */
   estimate(flags: Flags): string;
   /** Settings that the rest of the question leaves without a meaning, and why: they are of another

@@ -30,9 +30,9 @@ const wasi = (memory) => ({
 
 const NO_SUCH_FILE = 44; // WASI's errno for everything else
 
-function instantiate(module) {
+function instantiate(module, told) {
   let instance;
-  const answers = wasi(() => instance.exports.memory);
+  const answers = { ...wasi(() => instance.exports.memory), vramfit_told: told };
   const imports = {};
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     if (kind !== 'function') continue;
@@ -51,11 +51,16 @@ const decoder = new TextDecoder();
 export class Vramfit {
   #module;
   #exports;
+  #told; // of the call that runs
 
   /** @param {WebAssembly.Module} module */
   constructor(module) {
     this.#module = module;
-    this.#exports = instantiate(module);
+    this.#start();
+  }
+
+  #start() {
+    this.#exports = instantiate(this.#module, () => this.#told?.(decoder.decode(this.#output())));
   }
 
   /** What there is to choose from: {version, models, cards, switches, runtimes}. */
@@ -68,14 +73,20 @@ export class Vramfit {
     return this.#module;
   }
 
-  /** What `vramfit --json` answers. Throws BadInput. */
-  ask(flags) {
-    return JSON.parse(this.json(flags));
+  /** What `vramfit --json` answers. Throws BadInput. Where advice is asked for, `told` hears
+   * meanwhile what is known of it. */
+  ask(flags, told) {
+    return JSON.parse(this.json(flags, told && ((text) => told(JSON.parse(text)))));
   }
 
   /** The same as the text that `vramfit --json` prints. */
-  json(flags) {
-    return decoder.decode(this.#call('vramfit_ask', flags));
+  json(flags, told) {
+    this.#told = told;
+    try {
+      return decoder.decode(this.#call('vramfit_ask', flags));
+    } finally {
+      this.#told = undefined;
+    }
   }
 
   /** The same without looking at what other choices would change: in about half the time. */
@@ -98,21 +109,26 @@ export class Vramfit {
     return decoder.decode(this.#call('vramfit_trace', flags));
   }
 
+  #output() {
+    const { memory, vramfit_output, vramfit_output_bytes } = this.#exports;
+    return new Uint8Array(memory.buffer, vramfit_output(), vramfit_output_bytes());
+  }
+
   /** The bytes that it leaves, which stay until the next call. */
   #call(name, flags = {}) {
     try {
       const question = encoder.encode(JSON.stringify(flags));
-      const { memory, vramfit_input, vramfit_output, vramfit_output_bytes } = this.#exports;
+      const { memory, vramfit_input } = this.#exports;
       const at = vramfit_input(question.length);
       new Uint8Array(memory.buffer, at, question.length).set(question);
       const status = this.#exports[name]();
-      const bytes = new Uint8Array(memory.buffer, vramfit_output(), vramfit_output_bytes());
+      const bytes = this.#output();
       if (status === FITS || status === DOES_NOT_FIT) return bytes;
       const message = decoder.decode(bytes);
       throw status === BAD_INPUT ? new BadInput(message) : new Error(message);
     } catch (error) {
       // What is left of a module that was stopped half way is not to be relied on.
-      if (error instanceof WebAssembly.RuntimeError) this.#exports = instantiate(this.#module);
+      if (error instanceof WebAssembly.RuntimeError) this.#start();
       throw error;
     }
   }

@@ -17,13 +17,15 @@ function cardsMarkup(names) {
   return `<p class="hint">As it is it fits on ${buttons.join(', ')}.</p>`;
 }
 
-export function adviceMarkup(full) {
+/** `more`: some is still to come. */
+export function adviceMarkup(full, more) {
   if (full.verdict === 'FITS') return '<p class="hint">It fits as it is: nothing has to be changed.</p>';
   const rows = waysOf(full).map(wayMarkup);
   const count = full.advice.length;
   const list = (some) => `<ul class="ways">${some.join('')}</ul>`;
   const here = full.asked.gpus > 1 ? `these ${full.asked.gpus} GPUs` : 'one GPU';
-  return (count ? list(rows.slice(0, count)) : `<p class="hint">Nothing that could be changed on ${here} makes it fit.</p>`)
+  const none = more ? '' : `<p class="hint">Nothing that could be changed on ${here} makes it fit.</p>`;
+  return (count ? list(rows.slice(0, count)) : none)
     + (rows.length > count
       ? `<h3>On several such GPUs</h3><p class="hint">${full.asked.mode === 'training'
         ? 'Each with a batch of its own unless said; total and time are each GPU’s.'

@@ -17,7 +17,8 @@ export class Background {
     this.#url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
   }
 
-  /** Each job is {flags, done(result, ms), failed(message)}, and kind: json, snapshot or trace. */
+  /** Each job is {flags, done(result, ms), failed(message)}, and kind: json, snapshot or trace;
+   * told(result) hears meanwhile what is known so far. */
   replace(jobs) {
     if (this.#running && !this.#running.kept) this.#stop();
     this.#waiting = [...this.#waiting.filter((job) => job.kept), ...jobs];
@@ -67,9 +68,13 @@ export class Background {
     }
   }
 
-  #heard({ id, result, error, ms }) {
+  #heard({ id, soFar, result, error, ms }) {
     const job = this.#running;
     if (job?.id !== id) return;
+    if (soFar !== undefined) {
+      job.told?.(soFar);
+      return;
+    }
     this.#running = undefined;
     if (error === undefined) {
       if (job.kind === 'json') this.#remember(job.key, { result, ms });

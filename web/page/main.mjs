@@ -198,7 +198,7 @@ function settled() {
   if (busy) return;
   const aloud = state.answer ? `${state.answer.verdict}: ${reason(state.answer)}` : `No answer: ${byId('reason').textContent}`;
   if (aloud !== said) byId('aloud').textContent = said = aloud;
-  if (!state.answer) return;
+  if (!state.answer || !state.cases) return; // the page as it opens: they are still unpacked
   background.replace([...moreJobs(), ...(state.view.view === 'calculator' ? [] : explorer.jobs(state.question, state.answer))]);
 }
 
@@ -214,7 +214,7 @@ function moreJobs() {
   if (advice) {
     byId('advice').setAttribute('aria-busy', 'true');
     byId('advice-wait').hidden = false;
-    jobs.push({ flags: { ...question, advise: true }, done: still(showAdvice), failed: showNoAdvice });
+    jobs.push({ flags: { ...question, advise: true }, told: still(showMoreAdvice), done: still(showAdvice), failed: showNoAdvice });
   } else {
     showNoAdvice(`There is none by ${label}: choose another runtime for advice.`);
   }
@@ -228,7 +228,7 @@ function moreJobs() {
       }),
     });
   }
-  const near = nearest(state.cases?.cases ?? [], now);
+  const near = nearest(state.cases.cases, now);
   byId('measured-part').hidden = near.length === 0;
   if (near.length > 0) byId('measured-caption').textContent = captionOf(near, catalogue.cards);
   const rows = near.map((measured) => rowMarkup(measured));
@@ -245,9 +245,12 @@ function moreJobs() {
 }
 
 function showFormulas(full) {
-  const row = (name, form, total, fits) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(form)}</td><td>${total === null ? '—' : figure(total)}</td><td>${total === null ? '' : `<span class="word ${fits ? 'fits' : 'oom'}">${fits ? 'FITS' : 'OOM'}</span>`}</td></tr>`;
+  const row = (name, form, total, fits) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(form)}</td><td>${figure(total)}</td><td><span class="word ${fits ? 'fits' : 'oom'}">${fits ? 'FITS' : 'OOM'}</span></td></tr>`;
+  const told = full.formulas.filter(({ total }) => total !== null);
+  const silent = full.formulas.filter(({ total }) => total === null).map(({ name }) => name);
   byId('formulas').innerHTML = row('vramfit', 'this answer, overhead included', full.total, full.fits)
-    + full.formulas.map(({ name, form, total, fits }) => row(name, form, total, fits)).join('');
+    + told.map(({ name, form, total, fits }) => row(name, form, total, fits)).join('');
+  byId('no-formulas').textContent = silent.length ? `Nothing of such a run is said by ${silent.join(', ')}` : '';
   byId('changes').textContent = full.verdict_changes_with.map(({ choice, verdict }) => `With ${choice} it would be ${verdict}.`).join(' ');
 }
 
@@ -258,10 +261,15 @@ function showNoAdvice(message) {
 }
 
 function showAdvice(full) {
-  const target = byId('advice');
-  target.removeAttribute('aria-busy');
+  byId('advice').removeAttribute('aria-busy');
   byId('advice-wait').hidden = true;
-  target.innerHTML = adviceMarkup(full);
+  showMoreAdvice(full);
+}
+
+/** All of it, or what is known so far. */
+function showMoreAdvice(full) {
+  const target = byId('advice');
+  target.innerHTML = adviceMarkup(full, target.hasAttribute('aria-busy'));
   const ways = waysOf(full);
   for (const button of target.querySelectorAll('[data-way]')) {
     button.addEventListener('click', () => choose(advised(state.question, ways[button.dataset.way])));
@@ -345,4 +353,5 @@ document.documentElement.dataset.ready = String(Math.round(performance.now()));
 // What tests ask: the estimator itself, and the state of the page.
 globalThis.vramfitPage = { vramfit, state, background, explorer, measured: { flagsOf, nearest } };
 state.cases = await measuredCases();
+clearTimeout(quiet);
 settled();

@@ -3,10 +3,11 @@ import { BadInput, Vramfit } from '../module/vramfit.mjs';
 
 let vramfit;
 
-function answered({ kind, flags }) {
+function answered({ id, kind, flags }) {
   const began = performance.now();
+  const told = (soFar) => postMessage({ id, soFar });
   try {
-    return { result: vramfit[kind](flags), ms: performance.now() - began };
+    return { result: vramfit[kind](flags, told), ms: performance.now() - began };
   } catch (error) {
     return { error: error.message, badInput: error instanceof BadInput };
   }

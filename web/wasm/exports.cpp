@@ -15,6 +15,9 @@
 #include "model/printable.h"
 #include "web/wasm/catalogue.h"
 
+/// JavaScript's: what vramfit_output() has is known so far, and more will come.
+extern "C" void vramfit_told();
+
 #define VRAMFIT_EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
 namespace {
@@ -82,10 +85,13 @@ VRAMFIT_EXPORT(vramfit_input) char* vramfit_input(std::size_t bytes) {
 VRAMFIT_EXPORT(vramfit_output) const char* vramfit_output() { return output.data(); }
 VRAMFIT_EXPORT(vramfit_output_bytes) std::size_t vramfit_output_bytes() { return output.size(); }
 
-/// What `vramfit --json` prints.
+/// What `vramfit --json` prints, and meanwhile what is known of it.
 VRAMFIT_EXPORT(vramfit_ask) int vramfit_ask() {
   return answered([] {
-    const vramfit::Asked run = asked();
+    const vramfit::Asked run = vramfit::ask(options(), {}, [](const std::string& so_far) {
+      output = so_far;
+      vramfit_told();
+    });
     output = run.json();
     return run.yes() ? kFits : kDoesNotFit;
   });

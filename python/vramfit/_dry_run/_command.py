@@ -124,6 +124,8 @@ def tell(answer: _result.Json, options: Namespace) -> int:
             print("\n" + _beside.text(answer["real"]), end="")
         if answer["advice"] is not None:
             print("\n" + _advice_text.text(answer["advice"], verdict["verdict"]), end="")
+        elif verdict["verdict"] != "FITS" and answer["vllm"] is None:
+            print("\nWhat would make it fit: vramfit run --advise")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 

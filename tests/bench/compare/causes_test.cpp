@@ -9,17 +9,18 @@ namespace {
 
 using Counters = std::map<std::string, Values>;
 
-Comparison comparison(const Counters& before, const Counters& after) {
+Comparison comparison(const Counters& before, const Counters& after, const Rules& rules = {}) {
   const auto run = [](const Counters& counters) {
     return RunFile{"run.json", {}, {}, {{"Training/x", true, "NVIDIA H200", "", counters}}};
   };
-  return compare_runs(run(before), run(after), {});
+  return compare_runs(run(before), run(after), rules);
 }
 
 std::vector<std::string> told(const Comparison& comparison,
-                              const std::map<std::string, Moved>& moved = {}) {
+                              const std::map<std::string, Moved>& moved = {},
+                              const Rules& rules = {}) {
   std::vector<std::string> lines;
-  for (const Cause& cause : causes(comparison, moved)) {
+  for (const Cause& cause : causes(comparison, rules, moved)) {
     lines.push_back(size_text(cause) + (cause.worse ? "! " : " ") + cause.what);
   }
   return lines;
@@ -63,6 +64,30 @@ TEST(Causes, BelowThePeakTheCounterIsNamed) {
   EXPECT_EQ(told(comparison({{"mem_allocated", {9}}, {"mem_max_batch", {5}}},
                             {{"mem_allocated", {9}}, {"mem_max_batch", {4}}})),
             (Lines{"-1! mem_max_batch"}));
+}
+
+TEST(Causes, WhatARowIsAllowedIsNotWorse) {
+  constexpr double kMiB = 1 << 20;
+  const Counters before = {
+      {"mem_allocated", {100 * kMiB}}, {"mem_workspace", {0}}, {"mem_reserved", {104 * kMiB}}};
+  const auto after = [&](double tensors, double gaps) {
+    return Counters{{"mem_allocated", {(100 + tensors) * kMiB}},
+                    {"mem_workspace", {tensors * kMiB}},
+                    {"mem_reserved", {(104 + tensors + gaps) * kMiB}}};
+  };
+  const auto marked = [&](double tensors, double gaps, double allowed) {
+    Rules rules;
+    rules.allowance.bytes = allowed * kMiB;
+    return told(comparison(before, after(tensors, gaps), rules), {}, rules);
+  };
+  const std::string gaps = "reserved beyond tensors: gaps and rounding";
+  EXPECT_EQ(marked(3, 60, 50), (Lines{"+60.00 MiB! " + gaps, "+3.00 MiB workspace at the peak"}));
+  EXPECT_EQ(marked(30, 40, 50), (Lines{"+40.00 MiB! " + gaps, "+30.00 MiB! workspace at the peak"}))
+      << "together they are more than is allowed";
+  EXPECT_EQ(marked(30, -100, 50),
+            (Lines{"-100.00 MiB " + gaps, "+30.00 MiB workspace at the peak"}))
+      << "a row that is better, but for what it is allowed";
+  EXPECT_EQ(marked(30, 10, 50), Lines{});
 }
 
 TEST(Causes, OfARunThatEndsEarlyNothingElseIsOne) {

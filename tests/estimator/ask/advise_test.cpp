@@ -176,6 +176,30 @@ TEST(Advise, EachChoiceIsTheMildestThatSurelyFits) {
   EXPECT_GE(others, 1U);
 }
 
+TEST(Advise, WhatIsToldMeanwhileStaysAndIsAllInTheEnd) {
+  const Question question = resolve_question(
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"batch", "4"}, {"seq", "512"}}),
+      {});
+  std::vector<Texts> told;
+  const auto flags_of = [](const Advised& advised) {
+    Texts list;
+    for (const Advice& advice : advised.list) list.push_back(flags_text(advice));
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  const Answer whole = answer(question, [&](const std::vector<Answer>& answers) {
+                         told.push_back(flags_of(*answers.front().advised));
+                         EXPECT_EQ(answers.front().advised->cards.size(), 3U);
+                       }).front();
+  told.push_back(flags_of(*whole.advised));
+  ASSERT_GT(told.size(), 2U);
+  EXPECT_LT(told.front().size(), told.back().size());
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_TRUE(
+        std::includes(told[i].begin(), told[i].end(), told[i - 1].begin(), told[i - 1].end()));
+  }
+}
+
 TEST(Advise, OfWhatFitsThereIsNone) {
   const Answer answer = ask(inference("gpt2-124m", "rtx4090", {}));
   ASSERT_TRUE(answer.advised);

@@ -23,7 +23,6 @@ TEST(Words, OfNoFlagAreAModelAndACard) {
 TEST(Words, MayBeAGgufFileOrASize) {
   const FitOptions file = options({"model-Q4_K_M.gguf", "24GB"});
   EXPECT_EQ(file.gguf, "model-Q4_K_M.gguf");
-  EXPECT_EQ(file.runtime, "llama.cpp");
   EXPECT_EQ(file.gpu, "24GB");
   EXPECT_EQ(options({"13b"}).params, "13b");
   EXPECT_EQ(options({"--vram", "24GiB", "13b"}).params, "13b");

@@ -47,6 +47,19 @@ TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
   EXPECT_EQ(another.reserved(), 20 * kMiB);
 }
 
+TEST(CachingAllocator, WhatIsAskedAtMostLeavesOutRests) {
+  CachingAllocator allocator;
+  allocator.set_most_asked(30 * kMiB);
+  const Block first = allocator.allocate(19 * kMiB);
+  EXPECT_EQ(first.bytes, 20 * kMiB);
+  const Block second = allocator.allocate(11 * kMiB);
+  EXPECT_EQ(allocator.allocated(), 32 * kMiB);
+  EXPECT_THROW(allocator.allocate(1), OutOfMemory);
+  allocator.free(first);
+  EXPECT_NO_THROW(allocator.allocate(19 * kMiB));
+  allocator.free(second);
+}
+
 TEST(CachingAllocator, OfBlocksAsLargeTheLowestOrOneOfTheOldestSegmentIsTaken) {
   using Among = CachingAllocator::Among;
   const auto taken_behind = [](Among among) {

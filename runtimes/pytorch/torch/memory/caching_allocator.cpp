@@ -164,6 +164,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
 // malloc and alloc_found_block.
 Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*/) {
   const std::uint64_t bytes = block_bytes(requested);
+  if (bytes > most_asked_ - asked_) throw OutOfMemory(requested, asked_, most_asked_);
   const bool small = bytes <= kSmallSize;
   Pools& own = pools(stream_);
   FreeList& free_blocks = small ? own.small : own.large;
@@ -191,6 +192,8 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
     free_blocks.insert(rest);
   }
   node->in_use = true;
+  node->asked = bytes;
+  asked_ += bytes;
   allocated_ += node->bytes;
   return {node->offset, node->bytes, nullptr, node->index};
 }
@@ -219,6 +222,7 @@ CachingAllocator::Node* CachingAllocator::merge(Node* node) {
 void CachingAllocator::free(const Block& block) noexcept {
   Node* node = &nodes_[block.handle];
   node->in_use = false;
+  asked_ -= node->asked;
   allocated_ -= node->bytes;
   node = merge(node);
   pool(*node).insert(node);

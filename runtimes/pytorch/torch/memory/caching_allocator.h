@@ -51,6 +51,10 @@ class CachingAllocator final : public Allocator {
   /// requests: max_split_size_mb.
   void set_max_split(std::uint64_t bytes) { max_split_ = bytes; }
 
+  /// Throws OutOfMemory, too, where more than so many bytes were asked for that were not given
+  /// back: no way to place them needs less.
+  void set_most_asked(std::uint64_t bytes) { most_asked_ = bytes; }
+
   /// What is allocated from now on is on this stream.
   void use(Stream stream) { stream_ = stream; }
 
@@ -88,6 +92,7 @@ class CachingAllocator final : public Allocator {
   struct Node {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t asked = 0;  ///< of what is in use: but for a rest too small to be split off
     bool in_use = false;
     bool small = false;
     Stream stream = Stream::Default;
@@ -151,6 +156,8 @@ class CachingAllocator final : public Allocator {
   Among among_;
   std::uint32_t segments_ = 0;  ///< that were ever taken
   std::uint64_t max_split_ = ~std::uint64_t{0};
+  std::uint64_t most_asked_ = ~std::uint64_t{0};
+  std::uint64_t asked_ = 0;
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;

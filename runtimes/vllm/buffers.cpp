@@ -5,8 +5,6 @@
 namespace vramfit::vllm {
 namespace {
 
-constexpr std::int64_t kWord = 4;
-constexpr std::int64_t kLong = 8;
 /// gpu/sample/: tokens that a request may be allowed, biased or forbidden, its stop tokens, its
 /// bad words, and tokens whose logprobs it may ask for.
 constexpr std::int64_t kAllowed = 1024;

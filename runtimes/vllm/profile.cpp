@@ -116,8 +116,13 @@ std::uint64_t of_step(const Batch& batch) {
 
 /// VllmConfig.use_v2_model_runner: by model and by arguments.
 bool by_second_runner(const Shape& shape, const Options& options) {
+  if (!release_named(options.release).two_runners) return true;
   if (options.drafts == Drafts::Ngram || options.drafts == Drafts::Model) return false;
-  return shape.second_runner() || !release_named(options.release).two_runners;
+  return shape.second_runner();
+}
+
+bool offloads(const Shape& shape, const Options& options) {
+  return !by_second_runner(shape, options) || release_named(options.release).second_offloads;
 }
 
 std::uint64_t blas_workspace(int sm) {

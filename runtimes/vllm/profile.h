@@ -17,6 +17,9 @@ struct Batch {
 /// Whether vLLM runs it by its second model runner.
 bool by_second_runner(const Shape& shape, const Options& options);
 
+/// Whether that runner puts weights on the host (--cpu-offload-gb).
+bool offloads(const Shape& shape, const Options& options);
+
 /// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
 /// peak, and a full batch's when it serves. Bytes.
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm);

@@ -116,7 +116,8 @@ const Settings& settings() {
        .takes = Number},
       {.name = "cpu-offload-gb",
        .with = Inference,
-       .help = "GiB of layers' weights on the host, by the first runner alone: mixtures, ngram"},
+       .help = "GiB of layers' weights on the host; of 0.26 by the first runner alone: mixtures, "
+               "ngram"},
       {.name = "speculative-config",
        .with = Inference,
        .help = "drafts, as JSON: {\"method\": \"eagle3\", \"model\": DIR, "

@@ -107,7 +107,8 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   }
   torch.set_max_split(kMostSplit);
   const std::uint64_t before = torch.allocated();
-  const auto to_host = static_cast<std::uint64_t>(second_runner ? 0 : options.offloaded * kGiB);
+  const auto to_host =
+      static_cast<std::uint64_t>(offloads(shape, options) ? options.offloaded * kGiB : 0);
   load(torch, weights_of(shape, options), shape, options, sm, to_host);
   for (const std::uint64_t bytes : adapter_slots(shape, options, batch)) torch.allocate(bytes);
   if (shape.draft != nullptr && shape.last) {
@@ -214,9 +215,11 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu);
-  start.buffers = sum(input_buffers(shape, start.batch, second)) +
-                  (second && shape.last ? sum(sampler_buffers(shape, start.batch)) : 0) +
-                  (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
+  start.buffers =
+      sum(input_buffers(shape, start.batch, second)) +
+      (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +
+      sum(draft_buffers(shape, options, start.batch, second)) +
+      (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
   if (release.counts_buffers) start.counted_buffers = start.buffers;
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);

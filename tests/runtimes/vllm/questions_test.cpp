@@ -182,6 +182,11 @@ TEST(VllmQuestions, AnotherReleaseCountsItsBuffers) {
   };
   EXPECT_GT(of("0.33").at("outside_torch"), of("0.26").at("outside_torch"));
   EXPECT_LT(of("0.33").at("blocks"), of("0.26").at("blocks"));
+  const auto offloaded = [](const char* release, const char* gib) {
+    return served({"--release", release, "--cpu-offload-gb", gib}).at("weights").get<double>();
+  };
+  EXPECT_EQ(offloaded("0.26", "4"), offloaded("0.26", "0"));
+  EXPECT_LT(offloaded("0.33", "4"), offloaded("0.33", "0"));
 }
 
 TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {

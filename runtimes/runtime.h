@@ -215,6 +215,10 @@ class Runtime {
   virtual const Capabilities& can() const;
   /// The sizes of a run, in the order that text has them.
   virtual const std::vector<SearchAxis>& axes() const = 0;
+  /// The model that drafts for it, by its name, its config's folder or its GGUF file; none.
+  virtual std::optional<std::string> draft_named(const Flags& flags) const {
+    return typed(flags, "model-draft");
+  }
   /// A model that no reader has a shape of, as far as the door asks; absent: it runs none such.
   virtual std::optional<ModelConfig> read_model(const ModelSource&) const { return std::nullopt; }
   /// Sets what such a script means beside what its flags say.

@@ -68,8 +68,11 @@ constexpr std::array kArchitectures = {
                  .outlived = 2,
                  .adapted = Adapted::Embedding},
     Architecture{.name = "MixtralForCausalLM", .experts = true, .adapted = Adapted::Head},
-    Architecture{
-        .name = "Qwen2MoeForCausalLM", .qkv_bias = true, .experts = true, .second_runner = true},
+    Architecture{.name = "Qwen2MoeForCausalLM",
+                 .qkv_bias = true,
+                 .experts = true,
+                 .second_runner = true,
+                 .shared_gate = true},
     Architecture{.name = "Qwen3MoeForCausalLM",
                  .qk_norm = QkNorm::Head,
                  .experts = true,
@@ -79,7 +82,25 @@ constexpr std::array kArchitectures = {
     Architecture{.name = "Glm4MoeForCausalLM", .experts = true},
     Architecture{.name = "DeepseekV2ForCausalLM", .experts = true, .second_runner = true},
     Architecture{.name = "DeepseekV3ForCausalLM", .experts = true},
-    Architecture{.name = "Qwen3NextForCausalLM", .qk_norm = QkNorm::Head, .experts = true},
+    Architecture{.name = "Qwen3NextForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .experts = true,
+                 .recurrent = Mixing::DeltaNet,
+                 .gated_attention = true,
+                 .shared_gate = true},
+    Architecture{.name = "Lfm2ForCausalLM",
+                 .qk_norm = QkNorm::Head,
+                 .tied = true,
+                 .outlived = 1,
+                 .recurrent = Mixing::ShortConvolution},
+    Architecture{.name = "GraniteMoeHybridForCausalLM",
+                 .experts = true,
+                 .outlived = 2,
+                 .recurrent = Mixing::Mamba2},
+    Architecture{.name = "FalconH1ForCausalLM",
+                 .outlived = 2,
+                 .recurrent = Mixing::Mamba2,
+                 .state_in_each = true},
 };
 
 constexpr std::array kFamilies = {
@@ -104,6 +125,14 @@ const Architecture* architecture_named(std::string_view name) {
   const auto* found = std::find_if(kArchitectures.begin(), kArchitectures.end(),
                                    [&](const Architecture& one) { return one.name == name; });
   return found == kArchitectures.end() ? nullptr : found;
+}
+
+const Architecture* layers_of_head(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kOfLlama = {"LlamaForCausalLM", "EagleLlamaForCausalLM",
+                                                        "LlamaForCausalLMEagle3",
+                                                        "Eagle3LlamaForCausalLM"};
+  const bool found = std::find(kOfLlama.begin(), kOfLlama.end(), name) != kOfLlama.end();
+  return found ? architecture_named(kOfLlama.front()) : nullptr;
 }
 
 const Family* family_of(std::string_view type) {

@@ -24,7 +24,11 @@ struct Architecture {
   bool fused = false;
   bool frees_up = false;
   Adapted adapted = Adapted::Products;
-  bool second_runner = false;  ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
+  bool second_runner = false;       ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
+  Mixing recurrent = Mixing::None;  ///< in its layers that keep a state
+  bool state_in_each = false;       ///< beside its attention
+  bool gated_attention = false;
+  bool shared_gate = false;  ///< the expert that every token passes has a weight of its own
 };
 
 /// Of a reader's families, the class.
@@ -35,6 +39,8 @@ struct Family {
 
 /// Null: not known here.
 const Architecture* architecture_named(std::string_view name);
+/// Of a class of EAGLE's heads, the one that its layers are of.
+const Architecture* layers_of_head(std::string_view name);
 const Family* family_of(std::string_view type);
 
 }  // namespace vramfit::vllm

@@ -1,12 +1,13 @@
 #include "runtimes/vllm/buffers.h"
 
+#include <algorithm>
+
+#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 
 namespace vramfit::vllm {
 namespace {
 
-constexpr std::int64_t kWord = 4;
-constexpr std::int64_t kLong = 8;
 /// gpu/sample/: tokens that a request may be allowed, biased or forbidden, its stop tokens, its
 /// bad words, and tokens whose logprobs it may ask for.
 constexpr std::int64_t kAllowed = 1024;
@@ -37,7 +38,30 @@ std::vector<std::uint64_t> input_buffers(const Shape& shape, const Batch& batch,
           sized(requests * kWord)};
 }
 
-std::vector<std::uint64_t> sampler_buffers(const Shape& shape, const Batch& batch) {
+std::vector<std::uint64_t> draft_buffers(const Shape& shape, const Options& options,
+                                         const Batch& batch, bool second) {
+  if (shape.draft == nullptr || !shape.last) return {};
+  const std::int64_t tokens = batch.tokens;
+  const std::int64_t requests = batch.sequences;
+  const std::uint64_t states = sized(tokens * shape.draft->shape.hidden * own_bytes(options));
+  if (second) {
+    std::vector<std::uint64_t> list = input_buffers(shape, batch, second);
+    for (const std::int64_t bytes : {kWord, kWord, kLong, kLong, options.drafted * kLong}) {
+      list.push_back(sized(requests * bytes));
+    }
+    list.push_back(states);
+    return list;
+  }
+  std::vector<std::uint64_t> list = {states, states, sized(tokens * kWord),
+                                     sized(requests * kWord)};
+  for (int i = 0; i < 2; ++i) list.push_back(sized(tokens * kLong));
+  list.push_back(sized(std::max(requests + 1, tokens) * kWord));
+  if (options.drafts == Drafts::Model) list.insert(list.end(), 2, sized(tokens));
+  return list;
+}
+
+std::vector<std::uint64_t> sampler_buffers(const Shape& shape, const Batch& batch,
+                                           std::int64_t drafted) {
   const std::int64_t requests = batch.sequences;
   const std::int64_t mask = requests * ceil_div(shape.vocab, 32) * kWord;
   return {sized(mask),
@@ -50,7 +74,7 @@ std::vector<std::uint64_t> sampler_buffers(const Shape& shape, const Batch& batc
           sized(requests * (kBadWords + 1) * kWord),
           sized(requests * kLogprobs * kWord),
           sized(requests * kWord),
-          sized(mask)};
+          sized((1 + drafted) * mask)};
 }
 
 std::vector<std::uint64_t> table_buffers(const Cache& cache, const Batch& batch,

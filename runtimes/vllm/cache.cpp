@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/profile.h"
+#include "runtimes/vllm/recurrent.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -11,19 +13,30 @@ namespace {
 constexpr std::int64_t kUsualBlock = 16;
 constexpr std::int64_t kAnyLength = std::int64_t{1} << 24;
 
-/// Layers that are alike, as far as their cache goes.
-struct Kind {
-  Layer of;
-  std::uint64_t page = 0;
-  std::int64_t block = 0;
-  std::int64_t layers = 0;
+/// What a layer caches (KVCacheSpec).
+struct Spec {
+  Keeps keeps = Keeps::All;
+  std::int64_t window = 0;
+  std::uint64_t page = 0;  ///< bytes of a block
+  std::int64_t block = 0;  ///< tokens
+  std::int64_t layer = 0;  ///< whose it is
+
+  bool alike(const Spec& other) const {
+    return keeps == other.keeps && window == other.window && page == other.page &&
+           block == other.block;
+  }
+  /// Whether both have as many tokens in a block, and no fewer blocks of any request
+  /// (is_uniform_with_collection).
+  bool of_one_type(const Spec& other) const {
+    const auto whole = [](const Spec& of) {
+      return of.keeps == Keeps::All || of.keeps == Keeps::Latent;
+    };
+    return block == other.block &&
+           ((whole(*this) && whole(other)) || (keeps == other.keeps && window == other.window));
+  }
 };
 
-bool alike(const Layer& a, const Layer& b) {
-  if (a.keeps == Keeps::State && b.keeps == Keeps::State) return true;
-  return a.keeps == b.keeps && a.window == b.window && a.kv_heads == b.kv_heads &&
-         a.head_dim == b.head_dim;
-}
+using Group = std::vector<Spec>;
 
 std::uint64_t page_of(const Layer& layer, std::int64_t block, const Options& options,
                       std::int64_t element) {
@@ -38,15 +51,6 @@ std::int64_t block_of(const Layer& layer, std::int64_t others) {
   return layer.keeps == Keeps::Window ? kUsualBlock : others;
 }
 
-/// What linear attention keeps of a sequence: of its convolution the last tokens, drafts among
-/// them, and a matrix a head (MambaStateShapeCalculator.gated_delta_net_state_shape). Bytes.
-std::int64_t state_of(const Shape& shape, const Options& options) {
-  const Linear& of = shape.linear;
-  const std::int64_t convolved = (2 * of.keys() + of.values()) * (of.kernel - 1 + options.drafted);
-  const std::int64_t matrices = of.value_heads * of.key_dim * of.value_dim;
-  return (convolved + matrices) / options.tensor_parallel * own_bytes(options);
-}
-
 /// _align_hybrid_block_size: an attention's page is no smaller than a state, which has one as
 /// large.
 std::int64_t aligned(const Shape& shape, const Options& options, std::int64_t block) {
@@ -55,47 +59,96 @@ std::int64_t aligned(const Shape& shape, const Options& options, std::int64_t bl
   full.keeps = Keeps::All;
   const auto token = static_cast<std::int64_t>(page_of(full, 1, options, cache_bytes(options)));
   const std::int64_t unit = std::max(kUsualBlock, block);
-  return std::max(block, padded_to(ceil_div(state_of(shape, options), token), unit));
+  return std::max(block, padded_to(ceil_div(state_bytes(shape, options), token), unit));
 }
 
-std::vector<Kind> kinds_of(const Shape& shape, const Options& options, std::int64_t block) {
-  std::vector<Kind> kinds;
+/// `first`: its first layer's number; of a drafting model's all have the same.
+std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int64_t block,
+                           std::int64_t first) {
+  const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
+  std::vector<Spec> specs;
+  std::int64_t at = first;
   for (const Layer& layer : shape.layers) {
+    const std::int64_t own = block_of(layer, block);
+    const std::uint64_t page = page_of(layer, own, options, element);
+    specs.push_back({layer.keeps, layer.window, page, own, at});
+    if (layer.also_state) specs.push_back({Keeps::State, 0, page, own, at});
+    if (first == 0) ++at;
+  }
+  return specs;
+}
+
+/// unify_kv_cache_spec_page_size: smaller pages are of more tokens.
+void unify(std::vector<Spec>& specs) {
+  std::uint64_t largest = 0;
+  for (const Spec& spec : specs) largest = std::max(largest, spec.page);
+  for (Spec& spec : specs) {
+    spec.block *= static_cast<std::int64_t>(largest / spec.page);
+    spec.page = largest;
+  }
+}
+
+std::vector<Group> by_kind(const std::vector<Spec>& specs) {
+  std::vector<Group> kinds;
+  for (const Spec& spec : specs) {
     const auto kind = std::find_if(kinds.begin(), kinds.end(),
-                                   [&](const Kind& one) { return alike(one.of, layer); });
+                                   [&](const Group& one) { return one.front().alike(spec); });
     if (kind != kinds.end()) {
-      ++kind->layers;
+      kind->push_back(spec);
     } else {
-      const std::int64_t own = block_of(layer, block);
-      const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
-      kinds.push_back({layer, page_of(layer, own, options, element), own, 1});
+      kinds.push_back({spec});
     }
   }
   return kinds;
 }
 
-/// unify_kv_cache_spec_page_size: smaller pages are of more tokens.
-void unify(std::vector<Kind>& kinds) {
-  std::uint64_t largest = 0;
-  for (const Kind& kind : kinds) largest = std::max(largest, kind.page);
-  for (Kind& kind : kinds) {
-    kind.block *= static_cast<std::int64_t>(largest / kind.page);
-    kind.page = largest;
-  }
-}
-
 /// _get_kv_cache_groups_uniform_page_size: layers of a group.
-std::int64_t group_size(const std::vector<Kind>& kinds) {
-  const auto fewer = [](const Kind& a, const Kind& b) { return a.layers < b.layers; };
+std::size_t group_size(const std::vector<Group>& kinds) {
+  const auto fewer = [](const Group& a, const Group& b) { return a.size() < b.size(); };
   const auto [least, most] = std::minmax_element(kinds.begin(), kinds.end(), fewer);
-  return 2 * most->layers < 3 * least->layers ? most->layers : least->layers;
+  return 2 * most->size() < 3 * least->size() ? most->size() : least->size();
 }
 
-/// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts; the
-/// first runner does not in a pipeline.
+/// get_kv_cache_groups: one where all are of one type; else each kind is dealt out to as many as
+/// have no more layers than the smallest kind.
+std::vector<Group> grouped(std::vector<Spec> specs) {
+  const auto alike = [&](const Spec& spec) { return spec.of_one_type(specs.front()); };
+  if (std::all_of(specs.begin(), specs.end(), alike)) return {std::move(specs)};
+  unify(specs);
+  const std::vector<Group> kinds = by_kind(specs);
+  const std::size_t size = group_size(kinds);
+  std::vector<Group> groups;
+  for (const Group& kind : kinds) {
+    const std::size_t count = (kind.size() + size - 1) / size;
+    for (std::size_t i = 0; i < count; ++i) {
+      groups.emplace_back();
+      for (std::size_t at = i; at < kind.size(); at += count) groups.back().push_back(kind[at]);
+    }
+  }
+  return groups;
+}
+
+/// Of all layers that the stage has: of one group each has a tensor, of several those that stand at
+/// the same place share one.
+std::uint64_t block_bytes_of(const std::vector<Group>& groups, const Shape& stage) {
+  const auto has = [&](const Spec& spec) {
+    return spec.layer >= stage.first_layer &&
+           spec.layer < stage.first_layer + static_cast<std::int64_t>(stage.layers.size());
+  };
+  std::uint64_t most = 0;
+  for (const Group& group : groups) {
+    std::uint64_t bytes = 0;
+    for (const Spec& spec : group) bytes += has(spec) ? spec.page : 0;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts by
+/// ngram; the first runner does not in a pipeline.
 std::int64_t batches_at_once(const Shape& shape, const Options& options) {
-  if (options.drafted > 0) return options.pipeline;
   if (by_second_runner(shape, options)) return options.pipeline + 1;
+  if (options.drafts == Drafts::Ngram) return options.pipeline;
   return options.pipeline == 1 ? 2 : options.pipeline;
 }
 
@@ -110,7 +163,7 @@ std::int64_t block_of(const Shape& shape, const Options& options, int sm) {
 std::int64_t Cache::blocks_in(std::int64_t available) const {
   return available <= 0
              ? 0
-             : available / static_cast<std::int64_t>(page) / std::max<std::int64_t>(tensors, 1);
+             : available / static_cast<std::int64_t>(std::max<std::uint64_t>(block_bytes, 1));
 }
 
 std::int64_t Cache::blocks_of(std::int64_t length) const {
@@ -137,22 +190,27 @@ std::int64_t Cache::longest(std::int64_t blocks, std::int64_t at_most) const {
   return low;
 }
 
-Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm) {
-  std::vector<Kind> kinds =
-      kinds_of(shape, options, aligned(shape, options, block_of(shape, options, sm)));
-  unify(kinds);
+Cache cache_of(const Shape& model, const Shape& stage, const Options& options,
+               std::int64_t batched_tokens, int sm) {
+  const std::int64_t block = aligned(model, options, block_of(model, options, sm));
+  std::vector<Spec> specs = specs_of(model, options, block, 0);
+  if (model.draft != nullptr) {
+    // What drafts is the last stage's, behind the model's own layers.
+    const auto last = static_cast<std::int64_t>(model.layers.size()) - 1;
+    const std::vector<Spec> more = specs_of(model.draft->shape, options, block, last);
+    specs.insert(specs.end(), more.begin(), more.end());
+  }
+  const std::vector<Group> groups = grouped(std::move(specs));
   Cache cache;
-  cache.page = kinds.front().page;
-  cache.tensors = group_size(kinds);
-  cache.in_flight = batched_tokens * batches_at_once(shape, options);
-  for (const Kind& kind : kinds) {
-    for (std::int64_t i = 0; i < ceil_div(kind.layers, cache.tensors); ++i) {
-      const bool state = kind.of.keeps == Keeps::State;
-      cache.groups.push_back({.keeps = kind.of.keeps,
-                              .window = kind.of.window,
-                              .block = state ? kAnyLength : kind.block,
-                              .states = state ? 1 + options.drafted : 0});
-    }
+  cache.block_bytes = block_bytes_of(groups, stage);
+  cache.in_flight = batched_tokens * batches_at_once(model, options);
+  for (const Group& group : groups) {
+    const Spec& first = group.front();
+    const bool state = first.keeps == Keeps::State;
+    cache.groups.push_back({.keeps = first.keeps,
+                            .window = first.window,
+                            .block = state ? kAnyLength : first.block,
+                            .states = state ? 1 + options.drafted : 0});
   }
   return cache;
 }

@@ -19,12 +19,9 @@ struct CacheGroup {
 
 struct Cache {
   std::vector<CacheGroup> groups;
-  std::uint64_t page = 0;    ///< bytes of a block in one layer
-  std::int64_t tensors = 0;  ///< layers of the largest group, each with a tensor that groups share
-  std::int64_t in_flight = 0;  ///< tokens that may be scheduled and not yet settled
+  std::uint64_t block_bytes = 0;  ///< of all layers
+  std::int64_t in_flight = 0;     ///< tokens that may be scheduled and not yet settled
 
-  /// Of all layers, a block's.
-  std::uint64_t block_bytes() const { return page * static_cast<std::uint64_t>(tensors); }
   std::int64_t blocks_in(std::int64_t available) const;
   /// That a request of that length has to have at most.
   std::int64_t blocks_of(std::int64_t length) const;
@@ -36,7 +33,9 @@ struct Cache {
 /// (AttentionBackend.get_preferred_block_size: FlashMLA's tables are of 64 tokens).
 std::int64_t block_of(const Shape& shape, const Options& options, int sm);
 
-/// `batched_tokens`: as it was settled.
-Cache cache_of(const Shape& shape, const Options& options, std::int64_t batched_tokens, int sm);
+/// Of a stage of the model: layers are grouped as those of all stages are. `batched_tokens`: as it
+/// was settled.
+Cache cache_of(const Shape& model, const Shape& stage, const Options& options,
+               std::int64_t batched_tokens, int sm);
 
 }  // namespace vramfit::vllm

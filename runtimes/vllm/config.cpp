@@ -6,6 +6,8 @@
 namespace vramfit::vllm {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr const char* kTextParts[] = {"text_config", "llm_config", "language_config"};
 
 void lay_text_part_over(nlohmann::json& config) {
@@ -54,6 +56,10 @@ std::int64_t Config::integer_or(std::initializer_list<const char*> keys, std::in
 
 std::vector<std::string> Config::texts(const char* key) const {
   return json().has(key) ? json().texts(key) : std::vector<std::string>();
+}
+
+std::string Config::dump(const char* key) const {
+  return json().has(key) ? json_->at(key).dump(-1, ' ', true, Json::error_handler_t::replace) : "";
 }
 
 std::vector<std::int64_t> Config::integers(const char* key) const {

@@ -31,6 +31,8 @@ class Config {
   std::vector<std::string> texts(const char* key) const;
   /// Whole numbers; none where there is no such key.
   std::vector<std::int64_t> integers(const char* key) const;
+  /// As JSON; empty where there is no such key.
+  std::string dump(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }
 
  private:

@@ -6,7 +6,13 @@
 
 namespace vramfit::vllm {
 
+inline constexpr std::int64_t kWord = 4;  ///< bytes of a whole number, or of fp32
+inline constexpr std::int64_t kLong = 8;
 inline constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  ///< of cudaMalloc
+
+/// Marlin's products of MXFP4: what a hidden state is padded to, and an expert's width.
+inline constexpr std::int64_t kMarlinsHidden = 256;
+inline constexpr std::int64_t kMarlinsWidth = 128;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

@@ -6,8 +6,6 @@ namespace {
 using enum ForeignWord::Use;
 using enum ForeignWord::Takes;
 
-constexpr const char* kReplicas =
-    "engines side by side are not predicted together; each alone, without it";
 constexpr const char* kSlots = "what it does to slots of adapters is not predicted; without it";
 
 constexpr ForeignWord kWords[] = {
@@ -23,8 +21,7 @@ constexpr ForeignWord kWords[] = {
     {"quantization -q", Means, Value, "quant"},
     {"tensor-parallel-size -tp", Means, Value, "tensor-parallel"},
     {"pipeline-parallel-size -pp", Means, Value, "pipeline-parallel"},
-    {"data-parallel-size dp", Refused, Value, kReplicas, "1"},
-    {"enable-expert-parallel", Refused, Truth, kReplicas},
+    {"data-parallel-size -dp", Means, Value, "data-parallel"},
     {"fully-sharded-loras enable-tower-connector-lora enable-moe-shared-loras", Refused, Truth,
      kSlots},
 };

@@ -6,9 +6,6 @@
 namespace vramfit::vllm {
 namespace {
 
-constexpr std::int64_t kWord = 4;
-constexpr std::int64_t kLong = 8;
-
 class Slots {
  public:
   Slots(const Shape& shape, const Options& options, const Batch& batch)

@@ -17,6 +17,16 @@ enum class Storage : std::uint8_t {
   Nf4,     ///< bitsandbytes
 };
 
+/// What drafts tokens that the model then checks.
+enum class Drafts : std::uint8_t {
+  None,
+  Ngram,   ///< what was there before
+  Eagle,   ///< a head of layers that go on from the model's last state
+  Eagle3,  ///< from several of its states
+  Mtp,     ///< layers of its own checkpoint
+  Model,   ///< a smaller one
+};
+
 /// How an engine is started: vLLM's own arguments. What is absent is its default, by card.
 struct Options {
   double utilization = 0.92;
@@ -30,14 +40,19 @@ struct Options {
   std::int64_t concurrency = 1;  ///< requests of that length that the cache is to hold at once
   DType type = DType::Bf16;
   std::string cache_type = "auto";
-  std::string quantization;  ///< --quantization; empty: the config's
+  std::string state_type = "auto";   ///< --mamba-cache-dtype
+  std::string matrix_type = "auto";  ///< --mamba-ssm-cache-dtype: of what is no convolution's
+  std::string quantization;          ///< --quantization; empty: the config's
   std::string release = "0.26";
   bool eager = false;
   bool offline = false;  ///< vllm.LLM, whose defaults differ from the server's
   bool warm = false;     ///< an earlier start has left what it compiled
   std::int64_t tensor_parallel = 1;
-  std::int64_t pipeline = 1;        ///< GPUs that have layers one behind the other
-  std::int64_t drafted = 0;         ///< tokens of ngram's, beside the one that is sampled
+  std::int64_t data_parallel = 1;  ///< engines side by side, each with requests of its own
+  bool expert_parallel = false;    ///< experts are shared out whole
+  std::int64_t pipeline = 1;       ///< GPUs that have layers one behind the other
+  Drafts drafts = Drafts::None;
+  std::int64_t drafted = 0;         ///< tokens, beside the one that is sampled
   double offloaded = 0;             ///< --cpu-offload-gb, GiB
   std::int64_t adapters = 0;        ///< --max-loras; 0: without --enable-lora
   std::int64_t adapters_rank = 16;  ///< --max-lora-rank

@@ -17,6 +17,9 @@ struct Batch {
 /// Whether vLLM runs it by its second model runner.
 bool by_second_runner(const Shape& shape, const Options& options);
 
+/// Whether that runner puts weights on the host (--cpu-offload-gb).
+bool offloads(const Shape& shape, const Options& options);
+
 /// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
 /// peak, and a full batch's when it serves. Bytes.
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm);
@@ -26,8 +29,8 @@ std::uint64_t activations(const Shape& shape, const Options& options, const Batc
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
                                int sm);
 
-/// Whether it stays: kernels for MXFP4 have theirs for each step.
-bool keeps_workspace(const Shape& shape, const Options& options);
+/// Whether it stays: triton_kernels have theirs for each step.
+bool keeps_workspace(const Shape& shape, const Options& options, int sm);
 
 /// Of the first model runner, whose profile run samples as well, by top-k and top-p. Bytes.
 std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& batch);
@@ -36,8 +39,9 @@ std::uint64_t sampled(const Shape& shape, const Options& options, const Batch& b
 /// Bytes.
 std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch& batch);
 
-/// A row of logits a multiprocessor, of the kernel that masks them by top-k and top-p: is made when
-/// it runs first, and stays. Bytes.
+/// A row of logits a request, rounded up to a power of two, or a multiprocessor where these are
+/// fewer, of the kernel that masks them by top-k and top-p: is made when it runs first, and stays
+/// (topk_topp_triton.py). Bytes.
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu);
 
 /// The profile run's, with what its first step allocates to stay, and where it compiles what

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/quantity.h"
+#include "runtimes/vllm/speculation.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -35,23 +34,6 @@ std::int64_t rank_of(const Flags& flags) {
   return rank;
 }
 
-/// --speculative-config, of a method whose drafts no model makes.
-std::int64_t drafted_of(const Flags& flags) {
-  constexpr std::int64_t kMostDrafted = 64;
-  const auto text = typed(flags, "speculative-config");
-  if (!text) return 0;
-  const char* what = "speculative-config";
-  const nlohmann::json json = parse_json_object(*text, what, "a JSON object");
-  const JsonReader config(json, what);
-  const std::string method = config.text_or("method", "");
-  if (method != "ngram") {
-    throw BadInput(std::string(what) + ": what " + (method.empty() ? "a draft's model" : method) +
-                   " takes of the card is not predicted; nearest: {\"method\": \"ngram\", "
-                   "\"num_speculative_tokens\": 3}");
-  }
-  return config.integer("num_speculative_tokens", 1, kMostDrafted);
-}
-
 }  // namespace
 
 Options read_options(const Flags& flags) {
@@ -68,6 +50,8 @@ Options read_options(const Flags& flags) {
   if (!options.fits_length) options.length = given(flags, "max-model-len", kLongest);
   options.concurrency = given(flags, "concurrency", kMostSequences).value_or(1);
   options.cache_type = typed(flags, "kv-cache-dtype").value_or("auto");
+  options.state_type = typed(flags, "mamba-cache-dtype").value_or("auto");
+  options.matrix_type = typed(flags, "mamba-ssm-cache-dtype").value_or("auto");
   options.batched_tokens = given(flags, "max-num-batched-tokens", kMostTokens);
   options.sequences = given(flags, "max-num-seqs", kMostSequences);
   options.block = given(flags, "block-size", kMostSequences);
@@ -77,8 +61,12 @@ Options read_options(const Flags& flags) {
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
   options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);
+  options.data_parallel = given(flags, "data-parallel", kMostRanks).value_or(1);
+  options.expert_parallel = has(flags, "enable-expert-parallel");
   options.pipeline = given(flags, "pipeline-parallel", kMostRanks).value_or(1);
-  options.drafted = drafted_of(flags);
+  const Speculation speculation = read_speculation(flags);
+  options.drafts = speculation.by;
+  options.drafted = speculation.tokens;
   if (const auto text = typed(flags, "cpu-offload-gb")) {
     options.offloaded = parse_number("cpu-offload-gb", *text, 0, kMostHostGiB);
   }

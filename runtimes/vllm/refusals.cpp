@@ -41,7 +41,7 @@ std::string no_length() {
 
 std::string too_long(const Start& start) {
   const std::uint64_t needed =
-      start.cache.block_bytes() * static_cast<std::uint64_t>(start.cache.blocks_of(start.length));
+      start.cache.block_bytes * static_cast<std::uint64_t>(start.cache.blocks_of(start.length));
   std::string text =
       "To serve at least one request with the model's max seq len (" +
       std::to_string(start.length) + "), (" + gib(needed) +

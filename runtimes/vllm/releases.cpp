@@ -14,6 +14,7 @@ constexpr Release kReleases[] = {
      .torch = "2.14",
      .counts_buffers = true,
      .two_runners = false,
+     .second_offloads = true,
      .second_estimates_graphs = true,
      .large_server = 160},
 };

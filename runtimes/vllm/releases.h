@@ -16,6 +16,8 @@ struct Release {
   bool counts_buffers = false;
   /// Models without experts run by its second runner; otherwise all do.
   bool two_runners = true;
+  /// Its second runner puts weights on the host, too.
+  bool second_offloads = false;
   bool second_estimates_graphs = false;
   /// From how many GiB on a server's steps are of 16,384 tokens; 0: on no card.
   int large_server = 0;

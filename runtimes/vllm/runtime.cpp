@@ -3,11 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config/families.h"
+#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/engine_words.h"
 #include "runtimes/vllm/read_options.h"
 #include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/settings.h"
+#include "runtimes/vllm/speculation.h"
 #include "runtimes/vllm/workload.h"
 
 namespace vramfit::vllm {
@@ -37,6 +39,10 @@ class VllmRuntime final : public Runtime {
     return axes;
   }
 
+  std::optional<std::string> draft_named(const Flags& flags) const override {
+    return read_speculation(flags).model;
+  }
+
   std::optional<ModelConfig> read_model(const ModelSource& source) const override {
     return described(source);
   }
@@ -44,8 +50,12 @@ class VllmRuntime final : public Runtime {
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
-    return std::make_shared<EngineWorkload>(std::make_shared<const Shape>(shape_of(model)),
-                                            read_options(flags));
+    Options options = read_options(flags);
+    Shape shape = shape_of(model);
+    shape.draft = draft_of(model, shape, options);
+    if (options.drafts == Drafts::Mtp) settle_drafted(options, *shape.draft);
+    return std::make_shared<EngineWorkload>(std::make_shared<const Shape>(std::move(shape)),
+                                            std::move(options));
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,15 @@
 // What vLLM's model classes read of a config, as far as memory depends on it.
 namespace vramfit::vllm {
 
+class Config;
+struct Architecture;
+
 /// What a layer keeps of a sequence.
 enum class Keeps : std::uint8_t {
   All,     ///< keys and values of every token
   Window,  ///< of the last `window`
   Latent,  ///< one latent a token: MLA
-  State,   ///< as much of any sequence: linear attention
+  State,   ///< as much of any sequence: what is recurrent
 };
 
 struct Layer {
@@ -23,10 +27,12 @@ struct Layer {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  ///< of keys; values are as wide, but in MLA
   std::int64_t window = 0;
-  bool experts = false;  ///< its MLP is a mixture
-  std::int64_t ffn = 0;  ///< its dense MLP's inner width
+  bool also_state = false;  ///< beside its attention it has what is recurrent
+  bool experts = false;     ///< its MLP is a mixture
+  std::int64_t ffn = 0;     ///< its dense MLP's inner width
 
   std::int64_t q_width() const { return heads * head_dim; }
+  bool has_state() const { return keeps == Keeps::State || also_state; }
 };
 
 /// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide.
@@ -47,8 +53,10 @@ struct Experts {
   std::int64_t used = 0;    ///< of each token
   std::int64_t width = 0;   ///< of each one
   std::int64_t shared = 0;  ///< of those that every token passes, together
-  bool biased = false;      ///< theirs and their router's products
+  bool shared_gated = false;
+  bool biased = false;  ///< theirs and their router's products
   bool router_in_fp32 = false;
+  bool corrected = false;  ///< which ones a token goes to, by a bias of each (noaux_tc)
 };
 
 /// Ranks and widths of MLA.
@@ -60,17 +68,32 @@ struct Latent {
   std::int64_t value = 0;
 };
 
-/// Heads of a linear attention (gated delta net), and how many tokens its convolution sees.
-struct Linear {
+/// How a layer that keeps a state mixes tokens.
+enum class Mixing : std::uint8_t {
+  None,
+  DeltaNet,          ///< a linear attention
+  Mamba2,            ///< a state-space model
+  ShortConvolution,  ///< a gated convolution, and no matrix
+};
+
+/// Such layers' heads, and how many tokens their convolution sees. Mamba-2's groups are heads of
+/// keys, whose width is its state's; a short convolution has one head of values.
+struct Recurrent {
+  Mixing by = Mixing::None;
   std::int64_t key_heads = 0;
   std::int64_t value_heads = 0;
   std::int64_t key_dim = 0;  ///< of each head
   std::int64_t value_dim = 0;
   std::int64_t kernel = 0;
+  bool biased = false;  ///< its products
+  bool convolution_biased = false;
+  bool normed = false;  ///< before what goes out
 
   std::int64_t keys() const { return key_heads * key_dim; }
   std::int64_t values() const { return value_heads * value_dim; }
 };
+
+struct Draft;
 
 struct Shape {
   std::string name;          ///< for people
@@ -105,11 +128,14 @@ struct Shape {
   bool head_bias = false;
   bool scaled_logits = false;  ///< or capped: a copy of them more
   std::vector<Layer> layers;
-  bool first = true;  ///< of a pipeline's stages: it embeds
-  bool last = true;   ///< it has the head
+  std::int64_t first_layer = 0;  ///< of a stage's: how many the stages before it have
+  bool first = true;             ///< of a pipeline's stages: it embeds
+  bool last = true;              ///< it has the head
   Experts experts;
+  std::shared_ptr<const Draft> draft = {};  ///< a model that drafts for it; null: none does
+  std::string rotations;  ///< what its table of rotations is computed of: alike where this is
   Latent latent;
-  Linear linear;
+  Recurrent recurrent;
   std::string quantization;  ///< the config's quant_method; empty: none
   std::int64_t bits = 0;     ///< of its weights
   std::int64_t group = 0;    ///< inputs that share a scale; 0: a whole row, or all
@@ -122,7 +148,7 @@ struct Shape {
 
   std::int64_t default_length() const { return usual_length > 0 ? usual_length : positions; }
   bool keeps_up() const { return gated && !frees_up; }
-  bool hybrid() const { return linear.kernel > 0; }
+  bool hybrid() const { return recurrent.by != Mixing::None; }
   bool mixture() const { return experts.count > 0; }
   /// Whether a product adds a row, for which cuBLASLt takes a workspace.
   bool adds_rows() const { return qkv_bias || out_bias || mlp_bias; }
@@ -133,6 +159,10 @@ struct Shape {
 /// Of a model that a reader has a shape of, that shape; of others, their config. Throws BadInput
 /// where it is none of the architectures that are known here.
 Shape shape_of(const ModelConfig& model);
+/// Of a config alone.
+Shape shape_of(const ModelSource& source);
+/// As if it was of that class.
+Shape shape_as(const Config& config, const std::string& name, const Architecture& architecture);
 /// Whether models of that type are run, of the families that readers have.
 bool runs_family(std::string_view model_type);
 /// As much of a config as the door asks, where its architecture is known here.

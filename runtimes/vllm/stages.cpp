@@ -13,6 +13,7 @@ std::vector<Shape> stages_of(const Shape& shape, std::int64_t pipeline) {
     const auto end = next + static_cast<std::ptrdiff_t>(layers / pipeline + (one_more ? 1 : 0));
     Shape stage = shape;
     stage.layers.assign(next, end);
+    stage.first_layer = next - shape.layers.begin();
     stage.first = i == 0;
     stage.last = i == pipeline - 1;
     stages.push_back(std::move(stage));

@@ -9,8 +9,10 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/buffers.h"
+#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/graphs.h"
 #include "runtimes/vllm/lora.h"
+#include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/refusals.h"
 #include "runtimes/vllm/releases.h"
 #include "runtimes/vllm/stages.h"
@@ -58,18 +60,12 @@ Block rotations_in_fp32(pytorch::CachingAllocator& torch, std::int64_t elements)
   return both;
 }
 
-/// What is allocated once it has loaded, by which it counts (DeviceMemoryProfiler).
-std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& batch,
-                     bool second_runner, int sm) {
-  pytorch::CachingAllocator torch;
-  for (const std::uint64_t bytes : input_buffers(shape, batch, second_runner)) {
-    torch.allocate(bytes);
-  }
-  torch.set_max_split(kMostSplit);
-  const std::uint64_t before = torch.allocated();
+/// A model's tensors, of which the first `to_host` bytes of layers are put on the host.
+void load(pytorch::CachingAllocator& torch, const std::vector<Weight>& weights, const Shape& shape,
+          const Options& options, int sm, std::uint64_t to_host) {
   std::vector<std::pair<Block, std::uint64_t>> repacked;
-  auto to_host = static_cast<std::uint64_t>(second_runner ? 0 : options.offloaded * kGiB);
-  for (const Weight& weight : weights_of(shape, options)) {
+  std::vector<Block> taken_over;
+  for (const Weight& weight : weights) {
     const std::vector<std::uint64_t> parts = stored(weight, shape, options, sm);
     if (to_host > 0 && weight.of_layer && !weight.rotations && weight.rows > 1) {
       // UVAOffloader: whole tensors, as they come to be, until there are as many bytes.
@@ -90,6 +86,7 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
     for (const std::uint64_t bytes : parts) {
       const Block block = torch.allocate(bytes);
       if (packed) repacked.push_back({block, bytes});
+      if (weight.taken_over) taken_over.push_back(block);
     }
     if (whole) torch.free(*whole);
   }
@@ -98,7 +95,26 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
     torch.allocate(bytes);
     torch.free(block);
   }
+  for (const Block& block : taken_over) torch.free(block);
+}
+
+/// What is allocated once it has loaded, by which it counts (DeviceMemoryProfiler).
+std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& batch,
+                     bool second_runner, int sm) {
+  pytorch::CachingAllocator torch;
+  for (const std::uint64_t bytes : input_buffers(shape, batch, second_runner)) {
+    torch.allocate(bytes);
+  }
+  torch.set_max_split(kMostSplit);
+  const std::uint64_t before = torch.allocated();
+  const auto to_host =
+      static_cast<std::uint64_t>(offloads(shape, options) ? options.offloaded * kGiB : 0);
+  load(torch, weights_of(shape, options), shape, options, sm, to_host);
   for (const std::uint64_t bytes : adapter_slots(shape, options, batch)) torch.allocate(bytes);
+  if (shape.draft != nullptr && shape.last) {
+    const Options own = draft_options(*shape.draft, options);
+    load(torch, draft_weights(*shape.draft, shape, own), shape.draft->shape, own, sm, 0);
+  }
   return torch.allocated() - before;
 }
 
@@ -117,28 +133,39 @@ std::uint64_t outside_of(const Gpu& gpu) {
   return all - std::min(all, gpu.overhead.context);
 }
 
-/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
-/// buffers of custom all-reduce and symmetric memory with their signals.
-std::uint64_t peers_of(const Gpu& gpu, const Options& options) {
-  const std::int64_t ranks = options.tensor_parallel * options.pipeline;
-  const std::uint64_t kBuffers = options.tensor_parallel > 1 ? std::uint64_t{10 + 8 + 66} << 20 : 0;
-  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
-  if (ranks == 1 || torch == nullptr) return 0;
-  return (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"] + kBuffers;
+/// Of ranks that meet, with a communicator each: those that share layers or have them one behind
+/// the other, replicas of a mixture, and those that share its experts.
+std::uint64_t groups_of(const Shape& shape, const Options& options) {
+  const bool replicas = shape.mixture() && options.data_parallel > 1;
+  const bool experts = shape.mixture() && ranks_of_experts(options) > 1;
+  const bool layers = options.tensor_parallel * options.pipeline > 1;
+  return std::uint64_t{layers} + std::uint64_t{replicas} + std::uint64_t{experts};
 }
 
-/// Of its cache: as many blocks as there is room for, or why there are none.
-void plan(Start& start, const Shape& shape, const Options& options) {
-  start.needed = start.cache.blocks_of(start.length) * options.concurrency;
-  start.blocks = start.cache.blocks_in(start.available);
-  start.longest = start.cache.longest(start.blocks, shape.positions);
+/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
+/// buffers of custom all-reduce and symmetric memory with their signals.
+std::uint64_t peers_of(const Gpu& gpu, const Shape& shape, const Options& options) {
+  const std::uint64_t buffers = options.tensor_parallel > 1 ? std::uint64_t{10 + 8 + 66} << 20 : 0;
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  const std::uint64_t groups = groups_of(shape, options);
+  if (groups == 0 || torch == nullptr) return 0;
+  const std::uint64_t first =
+      (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"];
+  return first + (groups - 1) * ((*torch)["more_communicators"] + (*torch)["more_collectives"]) +
+         buffers;
+}
+
+/// Of its cache: as many blocks as there is room for, or why there are none. A length that is to
+/// fit is what `longest` of all stages has room for.
+void plan(Start& start, std::int64_t longest, const Options& options) {
+  start.longest = longest;
   if (options.fits_length) {
-    start.length = std::max<std::int64_t>(std::min(start.length, start.longest), 1);
-    start.needed = start.cache.blocks_of(start.length) * options.concurrency;
+    start.length = std::max<std::int64_t>(std::min(start.length, longest), 1);
   }
+  start.needed = start.cache.blocks_of(start.length) * options.concurrency;
   if (start.free < start.requested && !options.cache_bytes) {
     start.refusal = refusals::too_little_free(start, options);
-  } else if (options.fits_length && start.longest == 0) {
+  } else if (options.fits_length && longest == 0) {
     start.refusal = refusals::no_length();
   } else if (start.available <= 0) {
     start.refusal = refusals::no_memory();
@@ -171,14 +198,15 @@ double Start::concurrency() const {
 
 namespace {
 
-Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu) {
+/// What a stage of the model counts, and as many blocks as it has room for.
+Start counted(const Shape& model, const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
   start.length = options.length.value_or(shape.default_length());
   start.batch = batch_of(options, gpu, start.length);
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
   start.context = gpu.overhead.context;
-  start.peers = peers_of(gpu, options);
+  start.peers = peers_of(gpu, shape, options);
   start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
   start.requested =
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
@@ -187,30 +215,37 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu);
-  const std::uint64_t made = sum(input_buffers(shape, start.batch, second)) +
-                             (second && shape.last ? sum(sampler_buffers(shape, start.batch)) : 0) +
-                             (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
-  if (release.counts_buffers) start.counted_buffers = made;
+  start.buffers =
+      sum(input_buffers(shape, start.batch, second)) +
+      (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +
+      sum(draft_buffers(shape, options, start.batch, second)) +
+      (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
+  if (release.counts_buffers) start.counted_buffers = start.buffers;
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);
   } else if (release.second_estimates_graphs) {
     start.graphs =
         graph_pool(shape, options, start.batch, gpu) + graph_code(shape, options, start.batch);
   }
-  start.cache = cache_of(shape, options, start.batch.tokens, gpu.arch.sm);
+  start.cache = cache_of(model, shape, options, start.batch.tokens, gpu.arch.sm);
   start.available =
       options.cache_bytes
           ? static_cast<std::int64_t>(*options.cache_bytes)
           : static_cast<std::int64_t>(start.requested) -
                 static_cast<std::int64_t>(start.weights + start.activations + start.outside +
                                           start.counted_buffers + start.graphs);
-  plan(start, shape, options);
-  start.buffers = made + sum(table_buffers(start.cache, start.batch, start.length)) +
-                  blas_workspace(gpu.arch.sm);
+  start.blocks = start.cache.blocks_in(start.available);
+  return start;
+}
+
+/// What it takes beyond what it counts, once its cache is there.
+void add_uncounted(Start& start, const Shape& shape, const Options& options, const Gpu& gpu) {
+  start.buffers +=
+      sum(table_buffers(start.cache, start.batch, start.length)) + blas_workspace(gpu.arch.sm);
   start.graph_pool = graph_pool(shape, options, start.batch, gpu);
   start.graph_code = graph_code(shape, options, start.batch);
   if (shape.last) start.buffers += masking_buffer(shape, start.batch, gpu);
-  if (keeps_workspace(shape, options)) {
+  if (keeps_workspace(shape, options, gpu.arch.sm)) {
     start.buffers += expert_workspace(shape, options, start.batch.tokens, gpu.arch.sm);
   }
   if (shape.last) {
@@ -218,21 +253,27 @@ Start start_of_stage(const Shape& shape, const Options& options, const Gpu& gpu)
                      static_cast<std::uint64_t>(start.batch.sequences);
   }
   start.working = working_set(shape, options, start.batch);
-  return start;
 }
 
 }  // namespace
 
 Start start_of(const Shape& shape, const Options& options, const Gpu& gpu) {
-  if (options.pipeline == 1) return start_of_stage(shape, options, gpu);
-  // All have as many blocks as the one with the fewest; none starts where one is refused.
-  const auto order = [](const Start& start) { return std::pair(!start.refused(), start.blocks); };
-  std::optional<Start> fullest;
-  for (const Shape& stage : stages_of(shape, options.pipeline)) {
-    Start start = start_of_stage(stage, options, gpu);
-    if (!fullest || order(start) < order(*fullest)) fullest = std::move(start);
+  const std::vector<Shape> stages = stages_of(shape, options.pipeline);
+  std::vector<Start> starts;
+  std::int64_t longest = shape.positions;
+  for (const Shape& stage : stages) {
+    starts.push_back(counted(shape, stage, options, gpu));
+    const Start& start = starts.back();
+    longest = std::min(longest, start.cache.longest(start.blocks, shape.positions));
   }
-  return *fullest;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    plan(starts[i], longest, options);
+    add_uncounted(starts[i], stages[i], options, gpu);
+  }
+  // All have as many blocks as the one with the fewest; none starts where one is refused.
+  return *std::min_element(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
+    return std::pair(!a.refused(), a.blocks) < std::pair(!b.refused(), b.blocks);
+  });
 }
 
 }  // namespace vramfit::vllm

@@ -42,7 +42,7 @@ struct Start {
   std::string refusal;           ///< in its words; empty: it starts
 
   bool refused() const { return !refusal.empty(); }
-  std::uint64_t cached() const { return cache.block_bytes() * static_cast<std::uint64_t>(blocks); }
+  std::uint64_t cached() const { return cache.block_bytes * static_cast<std::uint64_t>(blocks); }
   /// Of PyTorch's, when it is ready, and when it has served.
   std::uint64_t reserved_at_rest() const;
   std::uint64_t reserved_serving() const;

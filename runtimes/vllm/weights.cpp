@@ -1,8 +1,12 @@
 #include "runtimes/vllm/weights.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "runtimes/vllm/alive.h"
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/rank_experts.h"
+#include "runtimes/vllm/recurrent.h"
 #include "runtimes/vllm/storage.h"
 
 namespace vramfit::vllm {
@@ -10,17 +14,15 @@ namespace {
 
 /// Of an attention: of queries, keys, values and probabilities.
 constexpr int kScales = 4;
-constexpr std::int64_t kFp32 = 4;
 /// triton_kernels' layouts of scales: inputs of so many at once, and on Hopper outputs.
 constexpr std::int64_t kInputsOfScales = 128;
 constexpr std::int64_t kOutputsOfScales = 256;
-constexpr std::int64_t kMarlinsHidden = 256;
-constexpr std::int64_t kMarlinsWidth = 128;
 
 class Listing {
  public:
   Listing(const Shape& shape, const Options& options)
       : shape_(shape),
+        options_(options),
         ranks_(options.tensor_parallel),
         quantized_(!quantization_of(shape, options).empty()) {}
 
@@ -66,7 +68,7 @@ class Listing {
 
   void add(const Layer& layer) {
     if (layer.keeps == Keeps::State) {
-      add_linear();
+      add_recurrent();
     } else if (layer.keeps == Keeps::Latent) {
       add_latent(layer);
     } else {
@@ -82,6 +84,7 @@ class Listing {
       }
     }
     if (layer.keeps != Keeps::State) add_attention_buffers();
+    if (layer.also_state) add_recurrent();
     if (layer.experts) {
       add_experts();
     } else {
@@ -96,19 +99,9 @@ class Listing {
     for (std::int64_t i = 0; i < shape_.norms; ++i) norm();
   }
 
-  /// qwen_gdn_linear_attn.py: queries, keys, values and a gate; what decays and what is learnt of
-  /// each token; the convolution before, the norm behind.
-  void add_linear() {
-    const Linear& of = shape_.linear;
-    const std::int64_t keys = of.keys() / ranks_;
-    const std::int64_t values = of.values() / ranks_;
-    whole(of.value_heads / ranks_);
-    in_fp32(of.value_heads / ranks_);
-    whole(2 * keys + values, of.kernel);
-    linear(2 * keys + 2 * values, shape_.hidden, false);
-    linear(2 * of.value_heads / ranks_, shape_.hidden, false);
-    whole(of.value_dim);
-    linear(shape_.hidden, values, false);
+  void add_recurrent() {
+    std::vector<Weight> of = recurrent_weights(shape_, ranks_);
+    std::move(of.begin(), of.end(), std::back_inserter(list_));
   }
 
   void add_attention_buffers() {
@@ -125,11 +118,13 @@ class Listing {
     const std::int64_t down = latent.kv_rank + latent.rope;
     if (latent.q_rank > 0) {
       linear(latent.q_rank + down, shape_.hidden, false);
+      whole(latent.q_rank);
       linear(heads * (latent.nope + latent.rope), latent.q_rank, false);
     } else {
       linear(heads * (latent.nope + latent.rope), shape_.hidden, false);
       linear(down, shape_.hidden, false);
     }
+    whole(latent.kv_rank);
     linear(heads * (latent.nope + latent.value), latent.kv_rank, false);
     linear(shape_.hidden, heads * latent.value, false);
     if (quantized_) whole(heads * (latent.nope + latent.value), latent.kv_rank);
@@ -154,32 +149,36 @@ class Listing {
     } else {
       whole(experts.count, shape_.hidden);
       list_.back().slices = {experts.count};
+      if (experts.corrected) in_fp32(experts.count);
     }
-    const std::int64_t width = experts.width / ranks_;
+    const RankExperts rank = experts_of_rank(shape_, options_);
+    const std::int64_t width = rank.width;
     if (experts.biased) {
       whole(experts.count);
-      in_fp32(2 * width, experts.count);
-      in_fp32(shape_.hidden, experts.count);
+      in_fp32(2 * width, rank.count);
+      list_.back().marlins_rows = 2 * padded_to(width, kMarlinsWidth);
+      in_fp32(shape_.hidden, rank.count);
+      list_.back().marlins_rows = padded_to(shape_.hidden, kMarlinsHidden);
     }
     const bool in_one = experts.biased;  // is_3d_moe_weight
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = 2 * width,
                      .columns = shape_.hidden,
-                     .copies = experts.count,
+                     .copies = rank.count,
                      .slices = in_one ? std::vector{2 * width} : std::vector{width, width}});
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = shape_.hidden,
                      .columns = width,
-                     .copies = experts.count,
+                     .copies = rank.count,
                      .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
-    if (shape_.hybrid()) whole(1, shape_.hidden);  // shared_expert_gate
-    linear(2 * experts.shared / ranks_, shape_.hidden, false,
-           {experts.shared / ranks_, experts.shared / ranks_});
-    linear(shape_.hidden, experts.shared / ranks_, false);
+    if (experts.shared_gated) whole(1, shape_.hidden);  // shared_expert_gate
+    linear(2 * rank.shared, shape_.hidden, false, {rank.shared, rank.shared});
+    linear(shape_.hidden, rank.shared, false);
   }
 
   const Shape& shape_;
+  const Options& options_;
   std::int64_t ranks_;
   bool quantized_;
   std::int64_t rotations_ = 0;
@@ -226,13 +225,16 @@ std::vector<Weight> weights_of(const Shape& shape, const Options& options) {
 
 std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, const Options& options,
                                   int sm) {
+  if (weight.marlins_rows > 0 && in_mxfp4(shape, options) && !is_hopper(sm)) {
+    return {whole_bytes(weight.marlins_rows * weight.columns * own_bytes(options))};
+  }
   const std::int64_t elements = weight.elements();
-  const std::int64_t own = weight.fp32 ? kFp32 : own_bytes(options);
+  const std::int64_t own = weight.fp32 ? kWord : own_bytes(options);
   switch (storage_of(weight, shape, options)) {
     case Storage::Plain:
       break;
     case Storage::Fp8:
-      return {whole_bytes(elements), whole_bytes(kFp32 * weight.copies * scales_of(weight, shape))};
+      return {whole_bytes(elements), whole_bytes(kWord * weight.copies * scales_of(weight, shape))};
     case Storage::Packed: {
       const std::int64_t groups = shape.group > 0 ? ceil_div(weight.columns, shape.group) : 1;
       const std::int64_t scales = groups * weight.rows * weight.copies;

@@ -22,7 +22,9 @@ struct Weight {
   std::int64_t copies = 1;           ///< experts
   bool rotations = false;            ///< computed in fp32, and then made the model's type
   bool fp32 = false;                 ///< whatever the model's type is
+  std::int64_t marlins_rows = 0;     ///< of such in the model's own type, where Marlin has it
   bool of_layer = false;             ///< and not of what is before or behind all of them
+  bool taken_over = false;           ///< is let go for one that is there already
   std::vector<std::int64_t> slices;  ///< outputs of the products in it that adapters are of
 
   std::int64_t elements() const { return rows * columns * copies; }

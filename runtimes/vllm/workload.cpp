@@ -7,6 +7,7 @@
 #include "runtimes/sum_allocator.h"
 #include "runtimes/vllm/command.h"
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -25,9 +26,9 @@ double part(std::uint64_t bytes, std::uint64_t of) {
 
 /// With room for the requests that it is to hold.
 double least_share(const Start& start) {
-  const std::uint64_t counted =
-      start.weights + start.activations + start.outside + start.counted_buffers + start.graphs +
-      start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  const std::uint64_t counted = start.weights + start.activations + start.outside +
+                                start.counted_buffers + start.graphs +
+                                start.cache.block_bytes * static_cast<std::uint64_t>(start.needed);
   return std::ceil(part(counted, start.total) * kShareStep) / kShareStep;
 }
 
@@ -47,7 +48,7 @@ Serving told(const Start& start) {
   serving.outside = start.outside + start.counted_buffers;
   serving.graphs = start.graphs;
   serving.available = start.available;
-  serving.needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  serving.needed = start.cache.block_bytes * static_cast<std::uint64_t>(start.needed);
   serving.blocks = start.refused() ? 0 : start.blocks;
   serving.block_size = start.cache.groups.front().block;
   for (const CacheGroup& group : start.cache.groups) {
@@ -79,7 +80,7 @@ void allocate(Ledger& ledger, const Start& start, std::uint64_t room) {
     ledger.allocate("weights", Category::Parameters, start.weights);
   }
   const StageScope scope(ledger, Stage::Prefill, 1);
-  const std::uint64_t needed = start.cache.block_bytes() * static_cast<std::uint64_t>(start.needed);
+  const std::uint64_t needed = start.cache.block_bytes * static_cast<std::uint64_t>(start.needed);
   const bool lacks = static_cast<std::int64_t>(needed) > start.available;
   if (!lacks && !start.refused()) {
     ledger.allocate("KV cache", Category::KvCache, start.cached());
@@ -108,6 +109,7 @@ std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
   Options alone = options_;
   alone.tensor_parallel = 1;
   alone.pipeline = 1;
+  alone.data_parallel = 1;
   std::int64_t elements = 0;
   for (const Weight& weight : weights_of(*shape_, alone)) elements += weight.elements();
   return elements - shape_->rotary_tables * shape_->rotary_rows * shape_->rotary_dim;
@@ -169,6 +171,12 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    std::to_string(shape_->group) +
                    ", which vLLM refuses; a model that is stored so");
   }
+  const std::int64_t sharing = ranks_of_experts(options_);
+  if (shape_->mixture() && !options_.expert_parallel && shape_->experts.width % sharing != 0) {
+    throw BadInput("data-parallel: an expert's width, " + std::to_string(shape_->experts.width) +
+                   ", is not shared out evenly by " + std::to_string(sharing) +
+                   " GPUs, which vLLM refuses; a divisor, or --enable-expert-parallel");
+  }
   if (options_.pipeline > static_cast<std::int64_t>(shape_->layers.size())) {
     throw BadInput("pipeline-parallel: " + std::to_string(options_.pipeline) +
                    " stages are more than its layers; no more than these");
@@ -210,7 +218,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   }
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
-  if (options_.offloaded > 0 && by_second_runner(*shape_, options_)) {
+  if (options_.offloaded > 0 && !offloads(*shape_, options_)) {
     outcome.notes.push_back(
         "vLLM's second model runner, which runs this model, puts no weights on the host: "
         "--cpu-offload-gb changes nothing");
@@ -219,9 +227,13 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
     outcome.notes.push_back("figures are of the fullest of " + std::to_string(options_.pipeline) +
                             " stages");
   }
-  if (options_.tensor_parallel > 1) {
-    outcome.notes.push_back("figures are of each of " + std::to_string(options_.tensor_parallel) +
-                            " GPUs");
+  const std::int64_t sharing = ranks_of_experts(options_);
+  if (sharing > 1) {
+    outcome.notes.push_back("figures are of each of " + std::to_string(sharing) + " GPUs");
+  }
+  if (options_.data_parallel > 1 && !shape_->mixture()) {
+    outcome.notes.emplace_back(
+        "engines side by side share nothing of a model without experts: each is as one alone");
   }
   return outcome;
 }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/speculation.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/workload.h"
 
@@ -27,6 +28,8 @@ Json EngineWorkload::asked() const {
           {"gpu_memory_utilization", options_.utilization},
           {"kv_cache_memory_bytes", or_null(options_.cache_bytes)},
           {"kv_cache_dtype", options_.cache_type},
+          {"mamba_cache_dtype", options_.state_type},
+          {"mamba_ssm_cache_dtype", options_.matrix_type},
           {"max_num_batched_tokens", or_null(options_.batched_tokens)},
           {"max_num_seqs", or_null(options_.sequences)},
           {"block_size", or_null(options_.block)},
@@ -36,7 +39,10 @@ Json EngineWorkload::asked() const {
           {"engine", options_.offline ? "offline" : "server"},
           {"release", options_.release},
           {"tensor_parallel", options_.tensor_parallel},
+          {"data_parallel", options_.data_parallel},
+          {"enable_expert_parallel", options_.expert_parallel},
           {"pipeline_parallel", options_.pipeline},
+          {"drafts", options_.drafts == Drafts::None ? Json(nullptr) : Json(name(options_.drafts))},
           {"drafted", options_.drafted},
           {"cpu_offload_gb", options_.offloaded},
           {"max_loras", options_.adapters},
@@ -46,7 +52,7 @@ Json EngineWorkload::asked() const {
 std::string EngineWorkload::text(const std::string& sizes) const {
   std::string text = "vLLM, " + types() + ", " + sizes;
   if (options_.eager) text += ", eager";
-  const std::int64_t gpus = options_.tensor_parallel * options_.pipeline;
+  const std::int64_t gpus = options_.tensor_parallel * options_.pipeline * options_.data_parallel;
   if (gpus > 1) text += ", over " + std::to_string(gpus) + " GPUs";
   return text;
 }

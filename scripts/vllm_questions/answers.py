@@ -18,14 +18,27 @@ WITHIN = 0.003  # of the blocks
 def answer(question: Json) -> Json:
     """Its `serving`, or why it refuses under `refusal`."""
     with tempfile.TemporaryDirectory(prefix="vramfit-vllm-") as folder:
-        Path(folder, "config.json").write_text(json.dumps(question["config"]))
+        engine = written(question, Path(folder))
         asked = [FIT, "--model", folder, "--gpu", question["gpu"], "--runtime", "vllm", "--json"]
-        asked += ["--engine", "offline", *_flags(question["engine"])]
+        asked += ["--engine", "offline", *_flags(engine)]
         ran = subprocess.run(asked, capture_output=True, text=True, check=False)
     if not ran.stdout:
         return {"refusal": ran.stderr.strip().removeprefix("vramfit: error: ")}
     serving: Json = json.loads(ran.stdout)["serving"]
     return serving
+
+
+def written(question: Json, folder: Path) -> Json:
+    """Its configs, there; and its engine's arguments, which name what drafts by its folder."""
+    (folder / "config.json").write_text(json.dumps(question["config"]))
+    engine: Json = question["engine"]
+    if "draft" not in question:
+        return engine
+    draft = folder / "draft"
+    draft.mkdir()
+    (draft / "config.json").write_text(json.dumps(question["draft"]))
+    drafts = {**engine["speculative_config"], "model": str(draft)}
+    return {**engine, "speculative_config": drafts}
 
 
 def _flags(engine: Json) -> list[str]:

@@ -3,11 +3,16 @@
 import json
 from pathlib import Path
 
+from vllm_questions.drafts import deep_enough, drafted
+
 _DATA = Path(__file__).resolve().parents[2] / "data"
 CARDS = ("rtx4090", "l40s", "a100-80gb", "h100-80gb", "h200")
 _LATER = ("l40s", "h100-80gb", "h200")  # of 45 GB or more, whose kernels multiply in fp8
 _SEEING = {"gemma3-4b", "gemma4-e2b", "ministral3-8b"}
 _LENGTHS = (1024, 2048, 4096, 8192, 16384, 32768, 131072)
+_RECURRENT = {"qwen3_next", "granitemoehybrid", "falcon_h1", "lfm2"}
+# Of which there are few among many: states, and layers that predict.
+_OFTEN = _RECURRENT | {"deepseek_v3", "glm4_moe", "qwen3_moe"}
 _AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 _GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
 # Which modules are stored so, by parts of their names; vLLM would look it up in files otherwise.
@@ -27,13 +32,17 @@ def models():
 def question(card, dice):
     """`{"name": …, "gpu": …, "config": …, "engine": …}`"""
     every = models()
-    name = dice.choice(sorted(every))
+    often = [name for name, config in every.items() if config["model_type"] in _OFTEN]
+    name = dice.choice(sorted(every) if dice.random() < 0.6 else often)
     config = _cut(every[name], dice.choice((2, 3, 4, 6, 8)))
     engine = {"enforce_eager": dice.random() < 0.94, "dtype": "bfloat16"}
     engine |= _sizes(config, dice)
     engine |= _types(card, config, dice)
-    engine |= _features(config, dice)
-    return {"name": name, "gpu": card, "config": config, "engine": engine}
+    engine |= _states(config, dice)
+    asked = {"name": name, "gpu": card, "config": config, "engine": engine}
+    features, draft = _features(config, dice)
+    engine |= features
+    return asked if draft is None else asked | {"draft": draft}
 
 
 def _cut(config, layers):
@@ -78,15 +87,24 @@ def _types(card, config, dice):
     elif draw < 0.15:
         types = {"dtype": "float16"}
     elif draw < 0.3 and not many:
-        config["quantization_config"] = dice.choice((_AWQ, _GPTQ))
+        recurrent = config["model_type"] in _RECURRENT  # whose modules have other names
+        config["quantization_config"] = _AWQ if recurrent else dice.choice((_AWQ, _GPTQ))
         types = {"dtype": "float16"}
-    elif draw < 0.4 and not many:
+    elif draw < 0.45 and not many:
         config["quantization_config"] = dice.choice((_compressed(8), _compressed(4)))
     elif draw < 0.5 and card in _LATER:
         types = {"quantization": "fp8"}
     elif draw < 0.65 and card != "a100-80gb":
         types = {"kv_cache_dtype": "fp8"}
     return types
+
+
+def _states(config, dice):
+    """Types of what layers keep that have no cache of tokens."""
+    if config["model_type"] not in _RECURRENT or dice.random() < 0.6:
+        return {}
+    key = dice.choice(("mamba_cache_dtype", "mamba_ssm_cache_dtype"))
+    return {key: "float32"}
 
 
 def _compressed(bits):
@@ -111,16 +129,16 @@ def _compressed(bits):
 
 
 def _features(config, dice):
+    """Of the engine, and the config of what drafts, where there is such."""
     draw = dice.random()
-    if draw < 0.12:
-        return {
-            "enable_lora": True,
-            "max_loras": dice.choice((1, 2, 4)),
-            "max_lora_rank": dice.choice((8, 16, 32, 64)),
-        }
-    if draw < 0.18:
-        return {"cpu_offload_gb": dice.choice((1, 2, 4))}
-    if draw < 0.24:
-        drafts = {"method": "ngram", "num_speculative_tokens": dice.randint(2, 5)}
-        return {"speculative_config": drafts | {"prompt_lookup_max": 4}}
-    return {}
+    if draw < 0.1:
+        slots = {"max_loras": dice.choice((1, 2, 4)), "max_lora_rank": dice.choice((8, 16, 32, 64))}
+        return {"enable_lora": True, **slots}, None
+    if draw < 0.15:
+        return {"cpu_offload_gb": dice.choice((1, 2, 4))}, None
+    if draw < 0.4 and "num_attention_heads" in config:
+        drafts, draft = drafted(config, dice)
+        if drafts["method"] == "eagle3":
+            deep_enough(config)
+        return {"speculative_config": drafts}, draft
+    return {}, None

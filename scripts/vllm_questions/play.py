@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 LIMIT = 400  # seconds a question
 _SETTINGS = {
@@ -27,7 +27,16 @@ _SETTINGS = {
 
 
 def _load():
-    """What every start imports, before the forks: once."""
+    """What every start imports, before the forks: once. Of each of Triton's kernels two ways are
+    tried, which takes as much memory as trying all of them."""
+    import triton
+
+    tuned = triton.autotune
+    triton.autotune = lambda configs, *given, **named: tuned(configs[:2], *given, **named)
+    from vllm.model_executor.models.llama_eagle3 import Eagle3LlamaForCausalLM
+
+    # Of a checkpoint it would see that the head is there; dummy weights have none to look into.
+    Eagle3LlamaForCausalLM.has_own_lm_head = True
     from vllm.model_executor.models import registry
 
     registry._run_in_subprocess = lambda function: function()
@@ -85,10 +94,12 @@ def _start(question, folder, answer):
     signal.alarm(LIMIT)
     told = {}
     _attended(told)
-    Path(folder, "config.json").write_text(json.dumps(question["config"]))
+    from vllm_questions.answers import written
+
+    engine = written(question, Path(folder))
     os.environ["VLLM_CACHE_ROOT"] = str(Path(folder, "cache"))
     try:
-        LLM(model=folder, load_format="dummy", skip_tokenizer_init=True, **question["engine"])
+        LLM(model=folder, load_format="dummy", skip_tokenizer_init=True, **engine)
     except _MadeError:
         pass
     except Exception as error:
@@ -97,7 +108,14 @@ def _start(question, folder, answer):
     answer.write_text(json.dumps(told))
 
 
+def _forget_trials():
+    """Of Triton's kernels, so that each start tries them as a first one does."""
+    for file in Path(os.environ["TRITON_CACHE_DIR"]).glob("**/*.autotune.json"):
+        file.unlink()
+
+
 def _played(question):
+    _forget_trials()
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
         child = os.fork()
@@ -114,15 +132,17 @@ def _played(question):
 
 def main(seed, numbers, card, out):
     os.environ.update(_SETTINGS)
+    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="vramfit-triton-")
     _load()
     import torch
-    from dice import question
+    from vllm_questions.dice import question
 
     torch.set_num_threads(1)  # OpenMP's do not survive a fork
     for number in numbers:
         asked = question(card, random.Random(f"{seed}.{number}"))
         out.write(json.dumps({"question": f"{seed}.{number}", **asked, **_played(asked)}) + "\n")
         out.flush()
+    shutil.rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
     torch.zeros(1, device="cuda")  # so that `vramfit run` has something to tell
 
 

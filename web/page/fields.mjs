@@ -120,6 +120,8 @@ export function fieldsOf(runtimes, astray) {
     listed('fit', 'Placement', 'off', { group: 'less' }, { off: 'as given', on: 'by llama.cpp’s --fit' }),
     flag('gpus', 'GPUs', (q) => [['', '1'], ...same('2', '4', '8', '16', ...(q.train ? ['32', '64'] : []))], { group: 'card' }),
     flag('tensor-parallel', 'Sharing layers', null, { group: 'card', kind: 'number', placeholder: '1 GPU' }),
+    flag('data-parallel', 'Engines side by side', null, { group: 'card', kind: 'number', placeholder: '1' }),
+    toggle('enable-expert-parallel', 'Experts are shared', 'by their width', 'whole', { group: 'card' }),
     flag('pipeline-parallel', 'Stages', null, { group: 'card', kind: 'number', placeholder: '1' }),
     offered('strategy', 'Strategy', { group: 'card' }),
     flag('mixed-precision', 'Computes in', () => [['', 'the weights’ type'], ...same('bf16', 'fp16')], {

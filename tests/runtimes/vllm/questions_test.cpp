@@ -85,6 +85,73 @@ TEST(VllmQuestions, StagesShareLayersOut) {
   EXPECT_GT(in("4").at("blocks"), in("2").at("blocks"));
 }
 
+TEST(VllmQuestions, StagesHaveRoomForAsLongARequestAsTheirFullest) {
+  const auto in = [](std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"--model", "llama3.1-8b", "--gpu", "rtx4090", "--pipeline-parallel-size", "3"});
+    return told(std::move(more)).at("serving");
+  };
+  const std::int64_t length =
+      in({"--max-model-len", "-1", "--gpu-memory-utilization", "0.4"}).at("max_model_len");
+  const auto asked = [&](std::int64_t tokens) {
+    return in({"--max-model-len", std::to_string(tokens), "--gpu-memory-utilization", "0.4"});
+  };
+  EXPECT_TRUE(asked(length).at("refusal").is_null());
+  EXPECT_FALSE(asked(length + 1).at("refusal").is_null());
+}
+
+TEST(VllmQuestions, ADraftModelTakesItsWeightsAndPartOfTheCache) {
+  const auto with = [](const char* drafts) {
+    return told({"--model", "llama3.1-8b", "--gpu", "h200", "--max-model-len", "8192",
+                 "--speculative-config", drafts})
+        .at("serving");
+  };
+  const Json ngram = with(R"({"method": "ngram", "num_speculative_tokens": 3})");
+  const Json model = with(R"({"model": "llama3.2-1b", "num_speculative_tokens": 3})");
+  const double more = model.at("weights").get<double>() - ngram.at("weights").get<double>();
+  EXPECT_NEAR(more, 2 * 1.236e9, 2e7);
+  // Of 32 layers with 8 heads of 128 each, and 16 with heads half as wide.
+  EXPECT_NEAR(model.at("needed").get<double>() / ngram.at("needed").get<double>(), 1.25, 1e-6);
+}
+
+TEST(VllmQuestions, LayersThatPredictShareWhatIsEmbedded) {
+  const auto weights = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", "glm-4.5-air", "--gpu", "h200"});
+    return told(std::move(more)).at("serving").at("weights").get<double>();
+  };
+  // A layer of 128 experts, 4096 wide, of 1408; attention of 96 heads of 128, and what joins both.
+  const double layer = 2 * (128.0 * 3 * 4096 * 1408 + 4096.0 * 2 * 4096);
+  const double more =
+      weights({"--speculative-config", R"({"method": "mtp", "num_speculative_tokens": 1})"}) -
+      weights({});
+  EXPECT_GT(more, layer);
+  EXPECT_LT(more, 1.1 * layer);
+}
+
+TEST(VllmQuestions, ReplicasShareExpertsAlone) {
+  const auto weights = [](const char* model, std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", model, "--gpu", "h200"});
+    return told(std::move(more)).at("serving").at("weights").get<double>();
+  };
+  const double alone = weights("llama3.1-8b", {});
+  EXPECT_EQ(weights("llama3.1-8b", {"--data-parallel-size", "4"}), alone);
+  const double experts = 2.0 * 48 * 128 * 3 * 2048 * 768;
+  const double mixture = weights("qwen3-30b-a3b", {});
+  for (const bool whole : {false, true}) {
+    std::vector<std::string> four = {"--data-parallel-size", "4"};
+    if (whole) four.emplace_back("--enable-expert-parallel");
+    EXPECT_NEAR(mixture - weights("qwen3-30b-a3b", four), experts * 3 / 4, experts / 100);
+  }
+}
+
+TEST(VllmQuestions, StatesInFourBytesTakeAWiderPage) {
+  const auto blocks = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", "granite-4.0-h-tiny", "--gpu", "h200"});
+    return told(std::move(more)).at("serving").at("blocks").get<double>();
+  };
+  EXPECT_NEAR(blocks({}) / blocks({"--mamba-ssm-cache-dtype", "float32"}), 2, 0.05);
+}
+
 TEST(VllmQuestions, SlotsOfAdaptersGrowWithTheirNumberAndRank) {
   const auto weights = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--max-model-len", "4096", "--enforce-eager"});
@@ -115,6 +182,11 @@ TEST(VllmQuestions, AnotherReleaseCountsItsBuffers) {
   };
   EXPECT_GT(of("0.33").at("outside_torch"), of("0.26").at("outside_torch"));
   EXPECT_LT(of("0.33").at("blocks"), of("0.26").at("blocks"));
+  const auto offloaded = [](const char* release, const char* gib) {
+    return served({"--release", release, "--cpu-offload-gb", gib}).at("weights").get<double>();
+  };
+  EXPECT_EQ(offloaded("0.26", "4"), offloaded("0.26", "0"));
+  EXPECT_LT(offloaded("0.33", "4"), offloaded("0.33", "0"));
 }
 
 TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
@@ -128,15 +200,21 @@ TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
   refused({"--enable-lora", "--max-lora-rank", "12"}, "max-lora-rank: 12 is none that vLLM takes");
   refused({"--enable-lora", "--dtype", "float32"}, "kernels of adapters take 16 bits");
   refused({"--pipeline-parallel-size", "33"}, "33 stages are more than its layers");
+  refused({"--speculative-config", R"({"method": "medusa", "num_speculative_tokens": 3})"},
+          "what medusa takes of the card is not predicted");
   refused({"--speculative-config", R"({"method": "eagle3", "num_speculative_tokens": 3})"},
-          "what eagle3 takes of the card is not predicted");
+          "speculative-config: model: missing");
+  refused({"--speculative-config", R"({"method": "mtp", "num_speculative_tokens": 3})"},
+          "what predicts several tokens of LlamaForCausalLM is not known here");
+  refused({"--speculative-config", R"({"model": "qwen3-0.6b", "num_speculative_tokens": 3})"},
+          "151936 words and llama3.1-8b 128256, which vLLM refuses");
   refused({"--quantization", "nvfp4"}, "what nvfp4 keeps is not predicted");
   refused({"--gpu-memory-utilization", "1.5"}, "gpu-memory-utilization");
   expect_bad_input(
       [] {
-        told({"--model", "lfm2-1.2b", "--gpu", "h200"});
+        told({"--model", "gemma4-e2b", "--gpu", "h200"});
       },
-      {"what vLLM's Lfm2ForCausalLM takes is not predicted"});
+      {"what vLLM's Gemma4ForConditionalGeneration takes is not predicted"});
 }
 
 }  // namespace

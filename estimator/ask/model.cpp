@@ -126,10 +126,10 @@ ModelConfig model_for(const FitOptions& o, const Environment& environment, const
   }
 }
 
-/// The model that drafts for it, by its name, its config's folder or its GGUF file.
+/// The model that drafts for it, where one does: by its name, its config's folder or its GGUF file.
 void add_draft(const FitOptions& o, const Environment& environment, const Runtime& runtime,
                ModelConfig& model) {
-  const std::optional<std::string> called = typed(o.flags, "model-draft");
+  const std::optional<std::string> called = runtime.draft_named(o.flags);
   if (!called) return;
   FitOptions draft;
   (called->ends_with(".gguf") ? draft.gguf : draft.model) = called;

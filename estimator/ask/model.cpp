@@ -89,7 +89,7 @@ std::optional<ModelConfig> own_reading(const Runtime& runtime,
   if (source == nullptr) return std::nullopt;
   try {
     std::optional<ModelConfig> model = runtime.read_model(*source);
-    if (model) model->source = source;
+    if (model && model->source == nullptr) model->source = source;
     return model;
   } catch (const UnreadModel&) {
     throw;

@@ -39,7 +39,13 @@ const FamilyReader& reader_of(const JsonReader& json) {
   std::vector<const char*> types;
   for (const FamilyReader& family : families()) types.push_back(family.model_type);
   const auto read = [&] { return json.one_of("model_type", types); };
-  return *find_family(json.has("model_type") ? of_known_models(read) : read());
+  if (!json.has("model_type")) return *find_family(read());
+  try {
+    return *find_family(read());
+  } catch (const BadInput& refusal) {
+    throw UnknownModel(std::string(refusal.what()) +
+                       ", or one that has a tape; vramfit model runs any that transformers has");
+  }
 }
 
 /// A head that drafts for another model has that one's config, and few of its layers.

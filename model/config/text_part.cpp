@@ -122,6 +122,21 @@ void turn_in_one(Json& text) {
 
 }  // namespace
 
+Json text_part_of(const Json& object) {
+  const auto found = object.find(kText);
+  if (found == object.end() || !found->is_object()) return nullptr;
+  const auto type = found->find("model_type");
+  if (type == found->end() || !type->is_string()) return nullptr;
+  Json text = *found;
+  inherit(text, object);
+  return text;
+}
+
+std::string text_part_note(const Json& object) {
+  return "its text model alone: not counted is " + other_parts(object) +
+         ", which vramfit model runs as well";
+}
+
 std::vector<std::string> take_text_part(Json& object, const std::string& source) {
   const JsonReader json(object, source);
   const std::string parent = json.text_or("model_type", "");
@@ -133,11 +148,10 @@ std::vector<std::string> take_text_part(Json& object, const std::string& source)
     json.fail(kText,
               "multimodal models are answered by their text model, and no step is written "
               "down for '" +
-                  shortened(type, kShownBytes) + "'");
+                  shortened(type, kShownBytes) + "', which has no tape; vramfit model runs it");
   }
   inherit(*text, object);
-  std::vector<std::string> notes = {"its text model alone: not counted is " + other_parts(object) +
-                                    ", which vramfit model runs as well"};
+  std::vector<std::string> notes = {text_part_note(object)};
   if (std::string filled = fill(*text, *part); !filled.empty()) notes.push_back(std::move(filled));
   if (part->turns_in_three) {
     turn_in_one(*text);

@@ -9,7 +9,7 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 _DATA = _SCRIPTS.parent / "data"
 sys.path += [str(_SCRIPTS / "tapes"), str(_SCRIPTS / "breadth")]
 
-from points import HeadsAre, Sizes, config_of  # noqa: E402
+from points import GLOBAL, HeadsAre, Sizes, config_of  # noqa: E402
 from transformers import AutoConfig  # noqa: E402
 
 _FAMILIES = _DATA.parent / "runtimes" / "pytorch" / "transformers" / "modules" / "families"
@@ -29,21 +29,23 @@ def question(kind, dice):
     """`{"config": …, "asked": …}`: a config's file, and flags of `fit` by their names."""
     tape = _DATA / "tapes" / f"{kind}.tape"
     text = tape.read_text() if tape.exists() else ""
-    kind, _, null = kind.partition(".no_")
     trains = (bool(text) and "\nprogram prefill" not in text) or dice.random() < 0.6
     batch, seq = dice.randint(1, 6), dice.randint(17, 1100)
     asked = {"batch": batch, "seq": seq}
     asked |= _training(dice, _linears(text)) if trains else _generation(dice)
     longest = seq + asked.get("generate", 0)
+    sizes = _sizes(dice, longest, text)
+    layers, of_variant = dice.randint(2, 4), dice.randint(0, 3) if "." in kind else 0
     config = config_of(
-        kind, _sizes(dice, longest, text), dice.randint(2, 4), _heads_are(kind, text)
+        kind, sizes, layers, _heads_are(kind, text), lambda values: values[of_variant]
     )
     config["tie_word_embeddings"] = dice.random() < 0.4
     config.pop("qk_head_dim", None)  # the sum of two others
-    config |= {null: None} if null else {}
     # As it would stand in a file, with all that the class has.
-    config = json.loads(AutoConfig.for_model(**config).to_json_string())
-    return {"config": config, "asked": asked}
+    file = json.loads(AutoConfig.for_model(**config).to_json_string())
+    if file.pop("per_layer_config", None):
+        file |= {key: config[key] for key in GLOBAL.values()}
+    return {"config": file, "asked": asked}
 
 
 def _heads_are(kind, tape):
@@ -119,6 +121,8 @@ def _sizes(dice, longest, tape):
         "moe_layer_start_index": 1,
         "rotary_dim": dim // 2,
         "conv_L_cache": dice.randint(3, 6),
+        "global_head_dim": 2 * dim,
+        "num_global_key_value_heads": 1,
     }
     for key in "max_seq_len", "n_positions":
         own[key] = own["max_position_embeddings"]
@@ -139,4 +143,17 @@ def _sizes(dice, longest, tape):
     }
     window = dice.choice((16, 64, 100, 256, 1000, 4096))
     windows = {"sliding_window": window, "attention_chunk_size": window}
+    if "linear_num_key_heads" in tape:
+        own |= _linear_attention(dice)
     return Sizes(heads, groups, dim, hidden, own, latent, windows)
+
+
+def _linear_attention(dice):
+    keys = dice.choice((1, 2, 3, 4, 8))
+    return {
+        "linear_key_head_dim": dice.choice((16, 24, 32, 64, 128)),
+        "linear_value_head_dim": dice.choice((16, 32, 40, 64, 128)),
+        "linear_num_key_heads": keys,
+        "linear_num_value_heads": keys * dice.choice((2, 3, 4)),
+        "linear_conv_kernel_dim": dice.randint(2, 6),
+    }

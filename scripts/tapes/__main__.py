@@ -3,9 +3,9 @@ stand-in for any size.
 
 usage: vramfit run --gpu h200 -- python scripts/tapes OUT [TYPE…]
 
-Writes OUT/TYPE.tape for each type, OUT/TYPE.no_KEY.tape where a size may be null and the code then
-does other things, and OUT/failed.jsonl: why there is none of the others. Says of each what moved
-since data/tapes, and where first.
+Writes OUT/TYPE.tape for each type, OUT/TYPE.VARIANT.tape where a type's code does other things by
+numbers that configs have (variants.py), and OUT/failed.jsonl: why there is none of the others. Says
+of each what moved since data/tapes, and where first.
 """
 
 import gc
@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
 import transformers
-from points import nullable
 from record import record
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from variants import names_of
 
 _SHIPPED = Path(__file__).resolve().parents[2] / "data" / "tapes"
 _SECONDS = 180  # of a core, a type
@@ -80,7 +80,7 @@ def main(out, kinds):
     gc.freeze()  # what is there already: collections of a type's process pass it over
     with (out / "failed.jsonl").open("w") as failed:
         for kind in kinds or MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-            for name in kind, *(f"{kind}.no_{key}" for key in nullable(kind)):
+            for name in names_of(kind) if "." not in kind else [kind]:
                 why = _recorded(name, out)
                 print(f"{name}: {_moved(name, out) if why is None else why}", flush=True)
                 if why is not None:

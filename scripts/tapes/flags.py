@@ -12,7 +12,7 @@ _PASSED_OVER = {
     "output_attentions", "output_hidden_states", "output_router_logits", "add_cross_attention",
     "model_type", "dtype", "torch_dtype", "transformers_version", "chunk_size_feed_forward",
     "problem_type", "experts_implementation", "auto_map", "architectures", "pipeline_tag",
-    "scale_attention_softmax_in_fp32",
+    "scale_attention_softmax_in_fp32", "use_double_wide_mlp",
     "allow_global_per_layer_attribute_access", "add_bos_token", "trust_remote_code", "use_mla",
 }  # fmt: skip
 _CHANCES = ("dropout", "drop", "pdrop", "jitter_noise", "layerdrop")

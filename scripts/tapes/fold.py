@@ -4,9 +4,23 @@ A line is a tuple of words; a whole number in it stays a number, for solve.py to
 """
 
 from dataclasses import dataclass, field
-from trace import Autocast, Bind, Enter, Free, Grad, Held, Host, Leave, Op, Parameter, Register
+from trace import (
+    Autocast,
+    Bind,
+    Enter,
+    Free,
+    Grad,
+    Gradient,
+    Held,
+    Host,
+    Leave,
+    Op,
+    Parameter,
+    Register,
+)  # fmt: skip
 
 import torch
+from spans import shared_in, spans_of
 
 _MOST = 2**62  # beyond it a number means "to the end"
 
@@ -98,6 +112,8 @@ class _Fold:
         self._carried = {}  # of layers: what they are handed
         self._given = {}  # and what they give
         self._state = {register: name for name, register in trace.state.items()}
+        self._spans = spans_of(trace.events, self._path)
+        self._shared = shared_in(trace.events, self._spans)  # what more than the next one use
         self._left = []  # numbers of a layer's tensors that the next one frees, or the program
         for name, register in trace.inputs.items():
             self._own(register, self._main)
@@ -106,16 +122,16 @@ class _Fold:
 
     def run(self):
         events = self._trace.events
-        last = max(
-            (place for place, each in enumerate(events) if self._leaves(each) is not None),
-            default=-1,
-        )
+        begins = {span.begins: span for span in self._spans}
+        last = self._spans[-1].leaves if self._spans else -1
         place = 0
         while place < len(events):
+            if place in begins:
+                self._begin(events[begins[place].enters])
             event = events[place]
             place += 1
             if self._enters(event) is not None:
-                self._begin(self._enters(event), event)
+                self._note_call(event)
             elif self._leaves(event) is not None:
                 self._given[self._layer] = event.gives
                 if place - 1 == last:
@@ -142,7 +158,8 @@ class _Fold:
         rest = event.path.removeprefix(self._path)
         return int(rest) if rest != event.path and rest.isdigit() else None
 
-    def _begin(self, index, event):
+    def _begin(self, event):
+        index = self._enters(event)
         if index != len(self._layers):
             raise CannotFoldError(f"layer {index} comes after {len(self._layers) - 1}")
         if index == 0:
@@ -153,12 +170,16 @@ class _Fold:
         self._carried[index] = event.given
         self._layers.append(Part())
         self._layer = index
+        self._is_called = False
+
+    def _note_call(self, event):
+        self._is_called = True
         # What a layer is called with stays as long as checkpointing may call it again: PyTorch
         # saves what has a place, and holds by the call what has a name.
         for word, tensors in (("given", event.named), ("passed", event.passed)):
             main = {self._word(each) for each in tensors if self._owner.get(each) is self._main}
             if main:
-                self._layers[index].lines.append((word, *sorted(main, key=_number)))
+                self._layers[self._layer].lines.append((word, *sorted(main, key=_number)))
 
     def _end(self):
         """Of the last layer."""
@@ -183,10 +204,11 @@ class _Fold:
         for (layer, name), register in self._trace.kept.items():
             if state.get((layer, name)) is register:
                 continue
-            part = self._layers[layer]
-            if self._owner.get(register) is not part:
+            part, owner = self._layers[layer], self._owner.get(register)
+            if register not in self._shared and owner is not part:
                 raise CannotFoldError(f"layer {layer}'s {name} is made elsewhere")
-            part.lines.append(("keep", "!" + name, f"${part.numbers[register]}"))
+            sign = "$" if owner is part else "%"
+            part.lines.append(("keep", "!" + name, f"{sign}{owner.numbers[register]}"))
 
     def _give(self):
         """Lines that hand on what the next layer needs, or the program behind the last one."""
@@ -227,6 +249,8 @@ class _Fold:
         lines = self._part().lines
         if isinstance(event, Op):
             args = [self._word(each) for each in event.args]
+            if event.name == "select.int" and self._layer is not None and not self._is_called:
+                args[2] = 0  # a layer's own part of what is for all: which one, is of no size
             results = [self._result(each) for each in event.results]
             if set(results) == {"_"} and not any(map(_is_tensor, event.args)):
                 return  # on the host
@@ -247,6 +271,19 @@ class _Fold:
             lines.append((word, "true" if event.enabled else "false"))
         elif isinstance(event, Bind):
             self._bind(event)
+        elif isinstance(event, Gradient):
+            self._gradient(event)
+
+    def _gradient(self, event):
+        self._own(event.gradient, self._part())
+        words = [self._word(each) for each in (event.result, event.gradient)]
+        given = [each for each in event.given if each is not None]
+        gives = [each for each, of in zip(event.gives, event.given, strict=True) if of is not None]
+        lines = self._part().lines
+        lines.append(("gradient", *words, self._word(given), self._word(event.saved)))
+        for each in event.events:
+            self._add(each)
+        lines.append(("gives", *map(self._result, gives)))
 
     def _bind(self, event):
         """In the part that made it."""
@@ -263,7 +300,7 @@ class _Fold:
         if not isinstance(value, Register):
             return "_"  # none, or a parameter as it was
         if value not in self._owner:
-            self._own(value, self._part())
+            self._own(value, self._main if value in self._shared else self._part())
         return self._word(value)
 
     def _word(self, value):

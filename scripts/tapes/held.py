@@ -1,6 +1,7 @@
 """What of a config sizes were recorded with that no expression has."""
 
-from points import LAST_LAYER, HeadsAre, annotation, rotary_fractions
+from points import LAST_LAYER, HeadsAre, rotary_fractions
+from variants import annotation
 
 # Whole numbers of no size, or of a regime that is asked for apart.
 _OF_NO_SIZE = {
@@ -9,6 +10,7 @@ _OF_NO_SIZE = {
     "original_max_position_embeddings", "max_seq_len", "keep_window_size", "block_multiple_of",
     "chunk_size_feed_forward", "rope_theta", "rotary_emb_base", "seed",
 }  # fmt: skip
+_NONE = {"num_kv_shared_layers"}  # of which there were none
 _LAYERS = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}
 # Of these types' MLPs, where a config has no width.
 _WIDTHS = {"n_inner": "4*n_embd", "intermediate_size": "4*hidden_size"}
@@ -21,7 +23,7 @@ def held_lines(points, config, rule, heads_are):
     """`holds KEY WHAT`: whole numbers that were one at all sizes, or as another key's, and
     fractions that sizes may hang on; a config that has it otherwise is refused. `points`: their
     symbols; `rule`: which tells kinds of layers, by keys that may be any."""
-    told = {word.lstrip("<%") for part in rule.split() for word in part.split(",")}
+    told = {word.lstrip("<%^>") for part in rule.split() for word in part.split(",")}
     names = sorted(set.intersection(*(set(point) for point in points)) - told - {"B", "S"})
     names = [name for name in names if name.isidentifier()]
     lines, known = [], {}
@@ -38,7 +40,7 @@ def held_lines(points, config, rule, heads_are):
             lines.append(f"holds {name} {known[values]}")
         known.setdefault(values, name)
     for key, value in sorted(config.to_dict().items()):
-        is_none = type(value) is int and value == 0 and key not in told | _OF_NO_SIZE
+        is_none = type(value) is int and value == 0 and key not in told - _NONE | _OF_NO_SIZE
         if is_none and not key.endswith(("token_id", "index")):
             lines.append(f"holds {key} 0")
         if isinstance(value, float) and key.endswith(_FRACTIONS):

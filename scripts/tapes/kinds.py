@@ -17,6 +17,8 @@ _NO_LAYERS = (
     "group",
 )
 
+_SHARED = "num_kv_shared_layers"  # that use keys and values of layers before
+
 
 def rule_of(names, config):
     """A line of the tape for these layers. Raises ValueError where no rule of ours says it."""
@@ -31,7 +33,12 @@ def rule_of(names, config):
         for key, value in sorted(config.to_dict().items())
         if type(value) is int and 0 < value <= len(names) and not key.endswith(_NO_LAYERS)
     }
-    rule = _by_lists(lists, names) or _by_count(counts, names) or _by_several(lists, counts, names)
+    shared = {key: value for key, value in config.to_dict().items() if key == _SHARED}
+    rule = (
+        _by_lists(lists, names)
+        or _by_count(counts, names)
+        or _by_several(lists, counts, names, shared)
+    )
     if rule is None:
         raise ValueError(f"layers are of kinds {''.join(names)}, and no key says which")
     return rule
@@ -56,9 +63,18 @@ def _by_count(counts, names):
     return None
 
 
-def _by_several(lists, counts, names):
-    """`<KEY`: 1 of the first so many, else 0. `%KEY`: of each so-manieth."""
+def _by_several(lists, counts, names, shared):
+    """`<KEY`: 1 of the first so many, else 0. `%KEY`: of each so-manieth. `>KEY`: of the last so
+    many, which `shared` names; `^KEY`: of the last of each kind before them."""
     columns = list(lists.items())
+    for key, value in shared.items():
+        begin = len(names) - value
+        kinds = lists["layer_types"][:begin]
+        last = {kind: place for place, kind in enumerate(kinds)}
+        columns.append(
+            (f"^{key}", [str(int(place in last.values())) for place in range(len(names))])
+        )
+        columns.append((f">{key}", [str(int(place >= begin)) for place in range(len(names))]))
     for key, value in counts.items():
         columns.append((f"<{key}", [str(int(place < value)) for place in range(len(names))]))
         columns.append(

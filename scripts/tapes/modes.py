@@ -1,5 +1,6 @@
 """In what ways a model is run: a tape has a program of each that is not as the plain one. In fp32
-Python does what it does in bf16, but for what it casts: a cast to the type that it has is none."""
+Python does what it does in bf16, but for what it casts: a cast to the type that it has is none, and
+what is a copy then, and when it is dropped, is otherwise where code turns what it casts."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -33,10 +34,11 @@ class Mode:
         return ({self.autocast: "A"} if self.autocast else {}) | {self.dtype: "T"}
 
 
-def training_modes(slides):
-    """Plain first. `slides`: whether there is a window."""
+def training_modes(slides, plain_fp32):
+    """Plain first. `slides`: whether there is a window. `plain_fp32`: whether fp32 is apart."""
     fp32, bf16 = torch.float32, torch.bfloat16
-    kinds = product((None, "eager"), ((bf16, None), (fp32, bf16), (bf16, bf16)))
+    types = [(bf16, None), (fp32, bf16), (bf16, bf16), *([(fp32, None)] if plain_fp32 else [])]
+    kinds = product((None, "eager"), types)
     return [
         Mode(*types, attention, beyond=beyond)
         for beyond, (attention, types) in product(_either(slides), list(kinds))

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "breadth"))
 from flags import shipped_flags
 from small import small
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from variants import given_to
 
 
 class HeadsAre(Enum):
@@ -64,7 +65,14 @@ _SIZES = {
     "linear_num_value_heads": (6, 10, 8, 18),
     "linear_conv_kernel_dim": (4, 3, 6, 5),
     "conv_L_cache": (4, 3, 6, 5),
+    "hidden_size_per_layer_input": (24, 40, 56, 88),
+    "vocab_size_per_layer_input": (896, 1216, 1088, 1344),
+    "global_head_dim": (96, 112, 80, 144),
+    "num_global_key_value_heads": (1, 2, 4, 2),
+    "laurel_rank": (12, 20, 28, 36),
 }
+# Of layers that see all, what a class has for each of them: its file's key.
+GLOBAL = {"head_dim": "global_head_dim", "num_key_value_heads": "num_global_key_value_heads"}
 _LATENT = {
     "q_lora_rank": (96, 112, 144, 176),
     "kv_lora_rank": (32, 48, 80, 160),
@@ -72,8 +80,6 @@ _LATENT = {
     "qk_nope_head_dim": (40, 56, 72, 104),
     "v_head_dim": (48, 88, 64, 36),
 }
-# Sizes that people's configs have null, where the code of some types does other things.
-_NULLABLE = ("q_lora_rank",)
 # Of keys that say how far attention sees: more than any length here, and less.
 _WINDOWS = {
     "sliding_window": ((128, 160, 96, 144), (24, 36, 20, 28)),
@@ -102,21 +108,8 @@ _FEW = 16  # parts that solve.py tries
 COUNT = len(_HEADS)
 
 
-def nullable(kind):
-    """Keys of that type which are sizes or null, so that there is a tape of each."""
-    usual = CONFIG_MAPPING[kind]().to_dict()
-    return [key for key in _NULLABLE if usual.get(key) and "None" in annotation(kind, key)]
-
-
-def annotation(kind, key):
-    """What its class says of a key's type."""
-    classes = CONFIG_MAPPING[kind].__mro__
-    said = (vars(each).get("__annotations__", {}).get(key) for each in classes)
-    return str(next((each for each in said if each is not None), ""))
-
-
-def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
-    """A config of that type, as its file. `beyond`: with a window that is shorter than the
+def config_at(name, point, layers, heads_are=HeadsAre.FREE, beyond=False):
+    """A config of that tape's type, as its file. `beyond`: with a window that is shorter than the
     sequence."""
     sizes = Sizes(
         *(_POWERS if heads_are is HeadsAre.POWERS else _HEADS)[point],
@@ -124,12 +117,16 @@ def config_at(kind, point, layers, heads_are=HeadsAre.FREE, beyond=False):
         latent={key: values[point] for key, values in _LATENT.items()},
         windows={key: values[beyond][point] for key, values in _WINDOWS.items()},
     )
-    return config_of(kind, sizes, layers, heads_are)
+    return config_of(name, sizes, layers, heads_are, lambda values: values[point])
 
 
-def config_of(kind, given, layers, heads_are):
-    """A config of that type and those sizes, as its file."""
+def config_of(name, given, layers, heads_are, choose):
+    """A config of that tape's type and those sizes, as its file. `choose`: of several values that
+    its variant has for a key."""
+    kind = name.partition(".")[0]
     config = small(kind)
+    if config.pop("per_layer_config", None):  # which its class makes of what its file has
+        config |= {key: given.own[key] for key in GLOBAL.values()}
     head_dim = heads_are in (HeadsAre.FREE, HeadsAre.LONG)
     names = CONFIG_MAPPING[kind].attribute_map
     sizes = {
@@ -154,6 +151,7 @@ def config_of(kind, given, layers, heads_are):
     config |= {key: size for key, size in sizes.items() if type(config.get(key)) is int}
     config |= shipped_flags(kind)
     _give_layers(config, layers, names.get("num_hidden_layers", "num_hidden_layers"))
+    config |= given_to(name, choose)
     return _with_floats(json.loads(json.dumps(config)))  # a copy
 
 
@@ -239,6 +237,10 @@ def symbols(config, inputs):
         for key, value in config.to_dict().items()
         if type(value) is int and value > 0 and not key.endswith(("token_id", "index"))
     }
+    for own in (config.to_dict().get("per_layer_config") or {}).values():
+        named |= {GLOBAL[key]: value for key, value in own.items() if key in GLOBAL}
+    if (key := "use_double_wide_mlp") in config.to_dict():
+        named[f"(1+{key})"] = 1 + getattr(config, key)
     named |= inputs
     return {**named, **_rounded(named), **_rotated(config, named)}
 

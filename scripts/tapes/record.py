@@ -2,8 +2,7 @@
 
 import gc
 import inspect
-from contextlib import nullcontext
-from trace import Enter, Leave, Op, Tracer
+import re
 
 import torch
 import transformers
@@ -13,118 +12,60 @@ from generation import generated
 from held import held_lines, null_lines
 from kinds import cycles_of, rule_of
 from lora import target_lines
+from models import built, layers_of, trained
 from modes import Mode, generation_modes, training_modes
 from points import COUNT, LAST_LAYER, HeadsAre, config_at, inputs_at, symbols, windows_of
 from roll import rolled
+from shorten import Parts
 from solve import NoSizeError, Solver, merged, values_apart
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from variants import told_of, variants_of, whole
 
 _LAYERS = 3
+_SHORT = (40, 120)  # tokens, of which no window here hides any
 _GENERATION = ("prefill", "decode")
 _TASKS = ("train", *_GENERATION)
-
-
-def built(config, dtype, attention):
-    """A model, and the trace of how it was made."""
-    tracer = Tracer(torch.nn.Module())
-    layer_class = _layer_class(config)
-    made = layer_class.__init__
-    count = iter(range(10**6))
-
-    def noted(self, *args, **kwargs):
-        path = f"layers.{next(count)}"
-        tracer.trace.events.append(Enter(path))
-        made(self, *args, **kwargs)
-        tracer.trace.events.append(Leave(path))
-
-    layer_class.__init__ = noted
-    hook = torch.nn.modules.module.register_module_parameter_registration_hook(
-        lambda _module, _name, parameter: tracer.becomes_parameter(parameter)
-    )
-    try:
-        with torch.device("cuda"), tracer.tracing({}):
-            model = AutoModelForCausalLM.from_config(
-                config, dtype=dtype, attn_implementation=attention
-            )
-            _move_rest(model)
-    finally:
-        layer_class.__init__ = made
-        hook.remove()
-    tracer.bind(model)
-    tracer.close()
-    tracer.trace.events = [each for each in tracer.trace.events if not _draws(each)]
-    return model, tracer.trace
-
-
-def _draws(event):
-    """What weights are at first is of no size."""
-    return isinstance(event, Op) and event.name.partition(".")[0].endswith("_")
-
-
-def _move_rest(model):
-    """What its code makes on the host all the same."""
-    for module in model.modules():
-        for own in module._parameters, module._buffers:
-            for name, tensor in own.items():
-                if tensor is not None and not tensor.is_cuda:
-                    moved = tensor.cuda()
-                    is_parameter = isinstance(tensor, torch.nn.Parameter)
-                    setattr(module, name, torch.nn.Parameter(moved) if is_parameter else moved)
-
-
-def _layer_class(config):
-    with torch.device("meta"):
-        model = AutoModelForCausalLM._model_mapping[type(config)](config)
-    return type(layers_of(model)[1][0])
-
-
-def layers_of(model):
-    """The path of its list of layers, and the list."""
-    for key in "num_hidden_layers", "num_layers":
-        for path, module in model.named_modules():
-            of_layers = isinstance(module, torch.nn.ModuleList)
-            if of_layers and len(module) == getattr(model.config, key, 0):
-                return path, module
-    raise ValueError("no list of layers")
-
-
-def trained(model, batch, seq, autocast, boundaries):
-    """The trace of a forward with labels."""
-    model.requires_grad_(False)
-    model.train()
-    ids = torch.zeros(batch, seq, dtype=torch.long, device="cuda")
-    cast = torch.autocast("cuda", autocast) if autocast else nullcontext()
-    with cast:
-        tracer = Tracer(model)
-        tracer.give("ids", ids)
-        with tracer.tracing(boundaries):
-            out = model(ids, labels=ids)
-        tracer.take("loss", out.loss)
-        tracer.take("logits", out.logits)
-        tracer.close()
-    del out
-    return tracer.trace
 
 
 def record(name):
     """A tape's text, by its file's name. Heads have a dimension of their own where the type's code
     allows it, and are powers of two in number where others run more code."""
     gc.disable()
-    kind, _, null = name.partition(".no_")
-    for how in HeadsAre:
+    for how in _ways(name):
         try:
-            return _Recording(kind, how, null).text()
+            return _Recording(name, how).text()
         except Exception as error:  # whatever it is that a model makes of such a config
             last = error
     raise last
 
 
+def _ways(name):
+    """Where longer sequences run more code, all are long."""
+    for how in HeadsAre:
+        try:
+            model, _ = built(_config(name, 0, how), torch.bfloat16, None)
+            ran = [len(trained(model, 2, seq, None, {}).events) for seq in _SHORT]
+        except Exception:  # as record() has it
+            continue
+        if len(set(ran)) > 1:
+            return [HeadsAre.LONG]
+        break
+    return [how for how in HeadsAre if how is not HeadsAre.LONG]
+
+
+def _config(name, point, how, tied=False, beyond=False):
+    config = AutoConfig.for_model(**config_at(name, point, _LAYERS, how, beyond))
+    config.use_cache = False
+    config.tie_word_embeddings = tied
+    return config
+
+
 class _Recording:
     """Of a type at all sizes."""
 
-    def __init__(self, kind, heads_are, null):
-        self._kind, self._heads_are, self._null = kind, heads_are, null
+    def __init__(self, name, heads_are):
+        self._name, self._heads_are = name, heads_are
         self._programs, self._points = {}, {}  # of each program, at each size
         self._without = None  # why there is no generation
         for point in range(COUNT):
@@ -136,7 +77,7 @@ class _Recording:
         slides = bool(windows_of(tied.config))
         del tied
         models = {}
-        for mode in training_modes(slides):
+        for mode in training_modes(slides, self._heads_are is HeadsAre.LONG):
             self._train(models, mode, point)
         try:
             for mode in generation_modes(slides):
@@ -182,16 +123,13 @@ class _Recording:
         # In a token's forward, so many came before it.
         lengths = {"P": seq + 1} if name.startswith("decode") else {"S": seq}
         path = "layers" if name.startswith("init") else layers_of(self._model)[0]
-        self._programs.setdefault(name, []).append(fold(trace, path, mode.types()))
+        folded = fold(trace, path, mode.types())
+        folded.layers = told_of(self._name, folded.layers)
+        self._programs.setdefault(name, []).append(folded)
         self._points.setdefault(name, []).append(symbols(config, {"B": batch, **lengths}))
 
     def _config(self, point, tied=False, beyond=False):
-        own = config_at(self._kind, point, _LAYERS, self._heads_are, beyond)
-        own |= {self._null: None} if self._null else {}
-        config = AutoConfig.for_model(**own)
-        config.use_cache = False
-        config.tie_word_embeddings = tied
-        return config
+        return _config(self._name, point, self._heads_are, tied, beyond)
 
     def _solved(self):
         solvers, solved = {}, {}
@@ -212,11 +150,14 @@ class _Recording:
 
     def text(self):
         solved = self._solved()
-        names, bodies = _kinds(solved)
-        kind, model = self._kind, self._model
+        told, bodies = _kinds(solved)
+        kind, model = self._name.partition(".")[0], self._model
         path = layers_of(model)[0]
         lines = ["vramfit tape 1", f"model_type {kind}"]
+        others = variants_of(kind) if self._name == kind else []
+        lines += [" ".join(["variants", *others])] if others else []
         lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
+        names = whole(told, len(layers_of(model)[1]))
         rule = rule_of(names, model.config)
         lines += [f"layers num_hidden_layers {path}", rule]
         lines += [f"without generation: {self._without}"] if self._without else []
@@ -231,7 +172,7 @@ class _Recording:
         lines += [" ".join(["windows", *windows])] if windows else []
         aliases = type(model.config).attribute_map.items()
         lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
-        lines += _defaults(kind, self._points["train"])
+        lines += _defaults(self._name, self._points["train"])
         lines += null_lines(kind, model.config, self._config(COUNT - 1))
         lines += target_lines(kind, layers_of(model)[1])
         lines += _parameters(model, path, names, self._frozen)
@@ -246,19 +187,26 @@ def _boundaries(model):
 
 def _programs(solved, bodies):
     """Of each its parts, or the name of an earlier program that has the same."""
-    lines, known = [], {}
+    shared = {word for does in bodies.values() for body in does.values() for word in _shared(body)}
+    lines, known, told = [], {}, Parts(shared)
     for name, (main, _) in solved.items():
         parts = {f"layer {letter}": bodies[letter][name] for letter in sorted(bodies)}
         parts["main"] = main
         written = []
         for part, body in parts.items():
             earlier = known.setdefault((part, *body), name)
-            written += [f"{part} as {earlier}"] if earlier != name else [part, *body, "end"]
+            is_new = earlier == name
+            written += told.told(part, name, body) if is_new else [f"{part} as {earlier}"]
         task = name.split()[0]
         if task in _TASKS and all(line.endswith(f" as {task}") for line in written):
             continue  # which is what a run without one of its own takes
         lines += [f"program {name}", *written, "end"]
     return lines
+
+
+def _shared(body):
+    """Registers of its program that a layer names."""
+    return re.findall(r"%\d+", " ".join(body))
 
 
 def _solved(folded, solver):
@@ -315,8 +263,9 @@ def _without_handed(lines):
     return kept
 
 
-def _defaults(kind, points):
+def _defaults(name, points):
     """What the class has for whole numbers that a config leaves out, which may hang on others."""
+    kind = name.partition(".")[0]
     tied = getattr(CONFIG_MAPPING[kind](), "tie_word_embeddings", False)
     lines = [f"default tie_word_embeddings {int(bool(tied))}"]
     for key in ("bos_token_id", "eos_token_id", "decoder_start_token_id"):
@@ -325,7 +274,7 @@ def _defaults(kind, points):
             lines.append(f"default {key} {token if isinstance(token, int) else token[0]}")
     usual = CONFIG_MAPPING[kind]().to_dict()
     names = [key for key, value in usual.items() if _counts(value)]
-    given = [config_at(kind, point, _LAYERS) for point in range(COUNT)]
+    given = [config_at(name, point, _LAYERS) for point in range(COUNT)]
     given_by_all = set.intersection(*map(set, given))
     for key in sorted({*names, "head_dim", "num_key_value_heads"} & set(points[0])):
         others = [
@@ -334,7 +283,8 @@ def _defaults(kind, points):
         without = [{name: each[name] for name in each.keys() - {key}} for each in given]
         said = _said_of(key, without, others)
         if said is None and key == "head_dim":
-            said = "hidden_size/num_attention_heads"
+            own = usual.get(key)
+            said = str(own) if type(own) is int else "hidden_size/num_attention_heads"
         if key == LAST_LAYER:
             said = "num_hidden_layers-1"
         if said is not None:

@@ -150,10 +150,15 @@ _VALUES = {
 }  # fmt: skip
 
 
+# Of these a factor is one, or another one.
+_SCALED = {"baddbmm"}
+
+
 def _line(words, solver):
     name = words[0][2] if len(words[0]) > 2 and words[0][1] == "=" else ""
-    values = isinstance(name, str) and name.partition(".")[0] in _VALUES
-    return " ".join(_word(each, solver, values) for each in zip(*words, strict=True))
+    op = name.partition(".")[0] if isinstance(name, str) else ""
+    real = "0.5" if op in _SCALED else "1.0"
+    return " ".join(_word(each, solver, op in _VALUES, real) for each in zip(*words, strict=True))
 
 
 def values_apart(lines):
@@ -167,7 +172,7 @@ def _without_values(words):
     return " ".join(words)
 
 
-def _word(words, solver, values=False):
+def _word(words, solver, values=False, real="1.0"):
     first = words[0]
     if isinstance(first, tuple):
         if len({len(each) for each in words}) != 1:
@@ -182,7 +187,7 @@ def _word(words, solver, values=False):
             raise NoSizeError(f"{words} is of no symbol")
         return said
     if all(_is_real(each) for each in words) and len(set(words)) > 1:
-        return "1.0"  # of a size; what it is, is of no size
+        return real  # of a size; what it is, is of no size
     if any(each != first for each in words):
         raise NoSizeError(f"{words}: not the same op or tensor at all sizes")
     return first

@@ -84,6 +84,18 @@ class Grad:
 
 
 @dataclass
+class Gradient:
+    """Of a torch.autograd.Function of the model's own: what it makes of its result's gradient."""
+
+    result: Register
+    gradient: Register
+    given: list  # what it is a function of
+    saved: list  # what it keeps
+    events: list
+    gives: list  # a gradient of each that is given, or None
+
+
+@dataclass
 class Autocast:
     """On or off from here on, where the run has it on."""
 
@@ -125,6 +137,7 @@ class Tracer:
         self._training = self._grad = torch.is_grad_enabled()
         self._learned = {Parameter(path) for path, _ in model.named_parameters()}
         self._open = True
+        self._apart = set()  # what gradients are of, whose ends nobody sees
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         for path, tensor in reversed(tensors.items()):
             self._known[id(tensor)] = Parameter(path)
@@ -206,10 +219,40 @@ class Tracer:
                 )
                 stack.callback(before.remove)
                 stack.callback(after.remove)
-            stack.enter_context(_no_functions())
+            stack.enter_context(_functions(self))
             stack.enter_context(enable_python_dispatcher())
             stack.enter_context(_Mode(self))
             yield
+
+    def function(self, cls, args):
+        """A torch.autograd.Function's result, by ops; and its gradient, noted apart."""
+        context = _FunctionContext()
+        with torch.no_grad():
+            result = cls.forward(context, *args)
+        known = [self._known.get(id(each)) for each in args]
+        if torch.is_grad_enabled() and not self._learned.isdisjoint(_flat(known)):
+            if not isinstance(result, torch.Tensor):
+                raise NotImplementedError(f"{cls.__name__} has several results")
+            self._note_grad()
+            self.trace.events.append(self._gradient(cls, context, known, result))
+            self._learned.add(self._known[id(result)])
+        return result
+
+    def _gradient(self, cls, context, given, result):
+        """Outside autocast, and without gradients of its own, as backward() runs it."""
+        before = self.trace.events, self._training, self._autocast
+        with torch.no_grad(), torch.autocast("cuda", enabled=False):
+            self.trace.events, self._training, self._autocast = [], False, False
+            gradient = torch.empty_like(result)
+            self.trace.events = []  # which is no op of its own
+            made = cls.backward(context, gradient)
+            events = self.trace.events
+        self.trace.events, self._training, self._autocast = before
+        gives = [self._known.get(id(each)) for each in _tuple(made)]
+        saved = [self._known[id(each)] for each in context.saved_tensors]
+        own = self._known[id(result)], self._known[id(gradient)]
+        self._apart.update([own[1], *gives])
+        return Gradient(*own, given, saved, events, gives)
 
     def _name_dtype(self, func, given, result):
         """What a factory makes is of torch's default type where none is named."""
@@ -280,19 +323,28 @@ class Tracer:
     def _dies(self, key, register):
         if self._known.get(key) is register:
             del self._known[key]
-        if self._open:
+        if self._open and register not in self._apart:
             self.trace.events.append(Free(register))
 
 
 @contextmanager
-def _no_functions():
-    """A gradient of a model's own code is no op that a tape has."""
+def _functions(tracer):
+    """Gradients of a model's own code, which autograd does not know by an op."""
 
-    def refuse(cls, *_args, **_kwargs):
-        raise NotImplementedError(f"{cls.__name__} has a gradient of its own")
+    def apply(cls, *args):
+        return tracer.function(cls, args)
 
-    with patch.object(torch.autograd.Function, "apply", classmethod(refuse)):
+    with patch.object(torch.autograd.Function, "apply", classmethod(apply)):
         yield
+
+
+class _FunctionContext:
+    """A Function's ctx."""
+
+    saved_tensors = ()
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
 
 
 def _flat(values):
@@ -302,6 +354,10 @@ def _flat(values):
             yield from _flat(value)
         elif isinstance(value, (Register, Parameter)):
             yield value
+
+
+def _tuple(value):
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _tensors_in(values):

@@ -322,8 +322,8 @@ TEST(PytorchEstimate, MistralsCacheSlides) {
   const double slack = 100'000;                  // ids, positions and mask of each token
   EXPECT_NEAR(after(2000, 2040) - after(2000, 40), 2000 * token, 4 << 20) << "blocks unsplit";
   EXPECT_NEAR(after(4000, 1000), after(4000, 200), slack);
-  EXPECT_NEAR(after(8192, 2), after(4000, 200), 4 * slack);
-  EXPECT_NEAR(after(8192, 1) - after(8192, 2), (8192 - 4096) * token, 4 * slack);
+  EXPECT_NEAR(after(8192, 2), after(4000, 200), 5 * slack);
+  EXPECT_NEAR(after(8192, 1) - after(8192, 2), (8192 - 4096) * token, 5 * slack);
 }
 
 TEST(PytorchEstimate, CublasWorksInMoreOnHopperAlone) {

@@ -58,6 +58,29 @@ MODELS = {
         "qk_nope_head_dim": 64,
         "v_head_dim": 48,
     },
+    "qwen3_next": {  # whose linear attention goes over 64 tokens at a time
+        "head_dim": 64,
+        "num_experts": 16,
+        "num_experts_per_tok": 4,
+        "moe_intermediate_size": 320,
+        "shared_expert_intermediate_size": 224,
+        "linear_key_head_dim": 32,
+        "linear_value_head_dim": 48,
+        "linear_num_key_heads": 4,
+        "linear_num_value_heads": 8,
+    },
+    "gemma4_text": {  # whose last layers use keys and values of others
+        "head_dim": 64,
+        "global_head_dim": 96,
+        "hidden_size_per_layer_input": 48,
+        "vocab_size_per_layer_input": 7000,
+        "num_kv_shared_layers": 4,
+        "use_double_wide_mlp": True,
+        "sliding_window": 128,
+        "final_logit_softcapping": 30.0,
+        "layer_types": [*["sliding_attention"] * 3, "full_attention"] * 2,
+    },
+    "bloom": {"n_head": 8, "n_layer": 4},  # which has a gradient of its own
     "llama4_text": {  # whose rotary embeddings are complex
         "intermediate_size_mlp": 1024,
         "num_local_experts": 4,
@@ -81,6 +104,14 @@ WAYS = (
     "deepseek_v3 --batch 2 --seq 200",
     "deepseek_v3 --batch 2 --seq 128 --checkpoint full --lora 8 --lora-targets o_proj",
     "llama4_text --batch 2 --seq 160",
+    "qwen3_next --batch 2 --seq 64",
+    "qwen3_next --batch 1 --seq 300 --precision fp32",
+    "qwen3_next --generate 8 --batch 2 --seq 40",
+    "gemma4_text --batch 2 --seq 100",
+    "gemma4_text --batch 1 --seq 300 --checkpoint full",
+    "gemma4_text --generate 8 --batch 2 --seq 130",
+    "bloom --batch 2 --seq 100",
+    "bloom --batch 3 --seq 77 --precision fp32 --autocast bf16",
 )
 
 

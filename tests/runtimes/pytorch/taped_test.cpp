@@ -9,6 +9,7 @@
 #include "model/text_file.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/pytorch/transformers/taped/config_keys.h"
+#include "runtimes/pytorch/transformers/taped/layer_kinds.h"
 #include "runtimes/pytorch/transformers/taped/op_tape.h"
 #include "runtimes/pytorch/transformers/taped/taped_config.h"
 #include "tests/runtimes/pytorch/cases.h"
@@ -154,6 +155,67 @@ TEST(OpTape, ThatIsNoneIsRefusedAtItsLine) {
 TEST(OpTape, BindsWhatHasAName) {
   EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4"),
             "tape: line 4: 'bind' lacks what it is of");
+}
+
+TEST(OpTape, PartsAreToldByOthers) {
+  const std::string text =
+      "vramfit tape 1\nprogram train\nlayer A\n$0 = neg ^0\n$1 = exp $0\nfree $0\ngive $1\nend\n"
+      "main\n%1 = layers %0\nreturn %1\nend\nend\n"
+      "program train eager\nlayer A from A train\nsame 1\nskip 1\n$1 = neg $0\nsame 2\nend\n"
+      "main from main train\n";
+  EXPECT_EQ(refusal(text), "tape: line 21: no part 'main main train' came before");
+  const OpTape tape =
+      read_op_tape(text.substr(0, text.rfind("main from")) + "main as train\nend\n");
+  const std::vector<Instruction>& steps = tape.programs.at("train eager").layers.at("A").steps;
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_EQ(steps[0].name + " " + steps[1].name + " " + steps[3].name, "neg neg give");
+}
+
+TEST(OpTape, PartsAreToldByNoMoreThanOthersHave) {
+  const std::string text =
+      "vramfit tape 1\nprogram train\nmain\n%1 = neg %0\nreturn %1\nend\nend\n";
+  const std::string other = "program prefill\nmain from train\n";
+  EXPECT_EQ(refusal(text + other + "same 3\nend\nend"),
+            "tape: line 10: what it is from has no 3 lines more");
+  EXPECT_EQ(refusal(text + other + "skip x\nend\nend"), "tape: line 10: 'x' is no number of lines");
+  EXPECT_EQ(refusal(text + other + "same 1\n%2 = neg %y\nend\nend"),
+            "tape: line 11: '%y' is no register");
+  EXPECT_EQ(refusal(text + "program prefill\nmain by train\n"),
+            "tape: line 9: 'by' is no way to say a part");
+}
+
+TEST(OpTape, AGradientGivesOneOfEachThatIsGiven) {
+  const std::string head = "vramfit tape 1\nprogram train\nmain\n%1 = neg %0\n";
+  const std::string rest = "return %1\nend\nend\n";
+  EXPECT_EQ(refusal(head + "gradient %1 %2 [%0] [%0]\n%3 = mul.Tensor %2 %0\ngives %3\n" + rest),
+            "none");
+  EXPECT_EQ(refusal(head + "gradient %1 %2 [%0] [%0]\n%3 = neg %2\ngives\n" + rest),
+            "tape: line 7: 'gives' has one of each that is given");
+  EXPECT_EQ(refusal(head + "gradient %1 %2\ngives %2\n" + rest),
+            "tape: line 5: 'gradient' lacks what it is of");
+}
+
+TEST(TapedConfig, LayersAreOfKindsByWhatLaterOnesShare) {
+  const OpTape tape = read_op_tape(
+      "vramfit tape 1\nmodel_type some\nlayers count path\n"
+      "kinds by layer_types,^shared,>shared s,0,0=A f,0,0=B s,1,0=C f,1,0=D s,0,1=E f,0,1=F\n");
+  const ConfigKeys keys(
+      ModelSource{"model", R"({"layer_types": ["s", "f", "s", "s", "f", "s", "f"], "shared": 2})"},
+      tape);
+  EXPECT_EQ(layer_kinds(tape, keys, 7),
+            (std::vector<std::string>{"A", "B", "A", "C", "D", "E", "F"}));
+}
+
+TEST(TapedConfig, ATextModelIsAnsweredOfAWholeOne) {
+  const std::string text = config_text("llama", false);
+  const std::string whole =
+      R"({"model_type": "llama_that_sees", "vision_config": {}, "text_config": )" + text + "}";
+  const auto source = std::make_shared<const ModelSource>(ModelSource{"m", whole});
+  static const Release kRelease = with_tapes();
+  const std::optional<ModelConfig> config = taped_config(source, kRelease);
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->family, "llama");
+  EXPECT_NE(config->notes.back().find("not counted is vision_config"), std::string::npos);
 }
 
 TEST(ConfigKeys, WhatIsNullIsNotAsNothing) {

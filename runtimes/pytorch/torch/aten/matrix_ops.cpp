@@ -20,13 +20,22 @@ Results bmm_op(const Call& call) {
   return {bmm(lower(call.tensor(0)), b)};
 }
 
-/// (self, mat1, mat2, beta, alpha): both 1.
-template <Tensor (*kOp)(const Tensor&, const Tensor&, const Tensor&)>
-Results added_product(const Call& call) {
-  if (call.real(3, 1) != 1 || call.real(4, 1) != 1) {
+/// (self, mat1, mat2, beta, alpha)
+void require_unscaled(const Call& call, std::size_t i) {
+  if (call.real(i, 1) != 1) {
     throw BadInput("a product that is scaled as it is added is not predicted yet");
   }
-  return {kOp(call.tensor(0), call.tensor(1), call.tensor(2))};
+}
+
+Results addmm_op(const Call& call) {
+  require_unscaled(call, 3);
+  require_unscaled(call, 4);
+  return {addmm(call.tensor(0), call.tensor(1), call.tensor(2))};
+}
+
+Results baddbmm_op(const Call& call) {
+  require_unscaled(call, 3);
+  return {baddbmm(call.tensor(0), call.tensor(1), call.tensor(2), call.real(4, 1) != 1)};
 }
 
 Results grouped(const Call& call) {
@@ -53,14 +62,10 @@ Results solve_triangular_op(const Call& call) {
 }
 
 constexpr NamedOp kMatrixOps[] = {
-    {"linear", linear_op},
-    {"matmul", matmul_op},
-    {"bmm", bmm_op},
-    {"addmm", added_product<addmm>},
-    {"baddbmm", added_product<baddbmm>},
-    {"_grouped_mm", grouped},
-    {"conv1d", conv1d_op},
-    {"linalg_solve_triangular", solve_triangular_op},
+    {"linear", linear_op},   {"matmul", matmul_op},
+    {"bmm", bmm_op},         {"addmm", addmm_op},
+    {"baddbmm", baddbmm_op}, {"_grouped_mm", grouped},
+    {"conv1d", conv1d_op},   {"linalg_solve_triangular", solve_triangular_op},
 };
 
 }  // namespace

@@ -253,19 +253,20 @@ Tensor linear(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in
   return reshape(result, x.sizes().with(-1, weight.size(0)));
 }
 
-Tensor baddbmm(const Tensor& c_in, const Tensor& a_in, const Tensor& b_in) {
+Tensor baddbmm(const Tensor& c_in, const Tensor& a_in, const Tensor& b_in, bool scaled) {
   const Tensor b = lower(b_in);
   const Tensor a = lower(a_in);
   const Tensor c = lower(c_in);
   const auto make_backward = [&] {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
-            right = Saved(a.requires_grad() ? b : Tensor())](Node& self,
-                                                             Gradients& grads) -> Gradients {
+            right = Saved(a.requires_grad() ? b : Tensor()),
+            scaled](Node& self, Gradients& grads) -> Gradients {
       const Tensor batch1 = left.unpack();
       const Tensor batch2 = right.unpack();
+      const auto maybe_multiplied = [scaled](Tensor own) { return scaled ? like(own) : own; };
       Gradients result;
-      if (self.wants(1)) result[1] = bmm(grads[0], transpose(batch2, 1, 2));
-      if (self.wants(2)) result[2] = bmm(transpose(batch1, 1, 2), grads[0]);
+      if (self.wants(1)) result[1] = maybe_multiplied(bmm(grads[0], transpose(batch2, 1, 2)));
+      if (self.wants(2)) result[2] = maybe_multiplied(bmm(transpose(batch1, 1, 2), grads[0]));
       if (self.wants(0)) result[0] = grads[0];
       return result;
     };

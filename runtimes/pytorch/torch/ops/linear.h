@@ -17,8 +17,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b);
 Tensor bmm(const Tensor& a, const Tensor& b);
 
 /// torch.matmul of matrices, vectors and stacks of them, batch dimensions broadcast, and
-/// torch.baddbmm. Both cast under autocast.
+/// torch.baddbmm, which may multiply the product by a number. Both cast under autocast.
 Tensor matmul(const Tensor& a, const Tensor& b);
-Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b);
+Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, bool scaled);
 
 }  // namespace vramfit::pytorch

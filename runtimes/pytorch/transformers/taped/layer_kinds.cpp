@@ -18,16 +18,51 @@ std::vector<std::string> parts_between_commas(std::string_view text) {
   return parts;
 }
 
-/// What "<KEY" and "%KEY" have for each layer; nothing for other keys.
-std::vector<std::string> counted(const ConfigKeys& keys, const std::string& key,
+/// What the config or its class says of each layer.
+std::vector<std::string> listed(const OpTape& tape, const ConfigKeys& keys, const std::string& key,
+                                std::size_t layers) {
+  std::vector<std::string> list = keys.words(key);
+  const auto cycle = tape.cycles.find(key);
+  // Of a null window classes have another list.
+  const bool has_windows =
+      std::none_of(tape.windows.begin(), tape.windows.end(),
+                   [&](const std::string& window) { return keys.is_null(window); });
+  if (list.empty() && cycle != tape.cycles.end() && has_windows) {
+    while (list.size() < layers) list.push_back(cycle->second[list.size() % cycle->second.size()]);
+  }
+  if (list.size() != layers) {
+    throw BadInput(tape.model_type + ": its config has to name the kind of each of its " +
+                   std::to_string(layers) + " layers, in " + key);
+  }
+  return list;
+}
+
+/// What a key with a sign before it says of each layer: "<KEY" is 1 of the first so many, "%KEY" of
+/// each so-manieth, ">KEY" of the last so many, "^KEY" of the last of each kind before those.
+std::vector<std::string> counted(const OpTape& tape, const ConfigKeys& keys, const std::string& key,
                                  std::size_t layers) {
-  std::vector<std::string> list;
-  const bool below = key.starts_with('<');
-  if (!below && !key.starts_with('%')) return list;
+  constexpr std::string_view kSigns = "<%>^";
+  if (kSigns.find(key.front()) == std::string_view::npos) {
+    return listed(tape, keys, key, layers);
+  }
+  const char sign = key.front();
   const std::int64_t number = keys(key.substr(1));
-  if (!below && number < 1) throw BadInput(key.substr(1) + ": must be 1 or more");
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(layers); ++i) {
-    list.emplace_back((below ? i < number : (i + 1) % number == 0) ? "1" : "0");
+  if (sign == '%' && number < 1) throw BadInput(key.substr(1) + ": must be 1 or more");
+  const auto count = static_cast<std::int64_t>(layers);
+  std::map<std::string, std::int64_t> last;
+  if (sign == '^') {
+    const std::vector<std::string> kinds = listed(tape, keys, "layer_types", layers);
+    for (std::int64_t i = 0; i < count - number; ++i) last[kinds[static_cast<std::size_t>(i)]] = i;
+  }
+  std::vector<std::string> list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool is_last =
+        std::any_of(last.begin(), last.end(), [i](const auto& kind) { return kind.second == i; });
+    const bool is_so = sign == '<'   ? i < number
+                       : sign == '%' ? (i + 1) % number == 0
+                       : sign == '>' ? i >= count - number
+                                     : is_last;
+    list.emplace_back(is_so ? "1" : "0");
   }
   return list;
 }
@@ -43,21 +78,8 @@ std::vector<std::string> by_lists(const OpTape& tape, const ConfigKeys& keys, st
   }
   std::vector<std::string> values(layers);
   for (const std::string& key : parts_between_commas(tape.kinds.at(1))) {
-    std::vector<std::string> list = counted(keys, key, layers);
-    if (list.empty()) list = keys.words(key);
-    const auto cycle = tape.cycles.find(key);
-    // Of a null window classes have another list.
-    const bool has_windows =
-        std::none_of(tape.windows.begin(), tape.windows.end(),
-                     [&](const std::string& window) { return keys.is_null(window); });
-    if (list.empty() && cycle != tape.cycles.end() && has_windows) {
-      while (list.size() < layers)
-        list.push_back(cycle->second[list.size() % cycle->second.size()]);
-    }
-    if (list.size() != layers) {
-      throw BadInput(tape.model_type + ": its config has to name the kind of each of its " +
-                     std::to_string(layers) + " layers, in " + key);
-    }
+    if (key.empty()) throw BadInput("tape: a key without a name");
+    const std::vector<std::string> list = counted(tape, keys, key, layers);
     for (std::size_t i = 0; i < layers; ++i) values[i] += (values[i].empty() ? "" : ",") + list[i];
   }
   std::vector<std::string> kinds;

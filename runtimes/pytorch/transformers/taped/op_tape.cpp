@@ -42,6 +42,9 @@ Body::Body(std::vector<Instruction> steps_) : steps(std::move(steps_)) {
   });
   shared.assign(named.begin(), named.end());
   for (const Instruction& each : steps) {
+    for (const Register& place : each.results) {
+      if (place.scope == Register::Scope::Program) made.push_back(place.number);
+    }
     if (each.kind != Instruction::Kind::Passed) continue;
     for (const Operand& operand : each.args) passed.push_back(operand.tensor.number);
   }

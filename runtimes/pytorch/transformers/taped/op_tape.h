@@ -75,13 +75,16 @@ struct Instruction {
     /// `body` args[0] times; what it makes, args[1] tensors from number args[2] on, is after each
     /// round where the round before had it.
     Repeat,
+    /// Of a torch.autograd.Function of the model's own, which made args[0]: `body` makes of its
+    /// gradient, args[1], those of args[2], which are args[4]. It keeps args[3].
+    Gradient,
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;
   std::string name;  ///< of the op
   std::vector<Operand> args;
   std::vector<Register> results;
-  std::vector<Instruction> body;  ///< of Repeat
+  std::vector<Instruction> body;  ///< of Repeat and Gradient
   bool is_linear = false;         ///< the call of a module that multiplies by its weight
   // Of the module that tokens are looked up in.
   bool begins_embedding = false;
@@ -104,6 +107,7 @@ struct Body {
   std::size_t carried = 0;
   std::vector<std::uint32_t> shared;
   std::vector<std::uint32_t> passed;  ///< those of them that Passed names
+  std::vector<std::uint32_t> made;    ///< those of them that it makes
 };
 
 struct Program {
@@ -122,6 +126,7 @@ struct NamedTensor {
 
 struct OpTape {
   std::string model_type;
+  std::vector<std::string> variants;           ///< whose tapes are asked before it: "TYPE.NAME"
   std::string layers_key;                      ///< of the config: how many layers
   std::string layers_path;                     ///< "model.layers"
   std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out

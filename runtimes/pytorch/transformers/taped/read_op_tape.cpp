@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <map>
 #include <optional>
-#include <sstream>
+#include <utility>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/torch/aten/ops.h"
 #include "runtimes/pytorch/transformers/taped/op_tape.h"
+#include "runtimes/pytorch/transformers/taped/read_instruction.h"
 
 namespace vramfit::pytorch {
 namespace {
 
 constexpr std::string_view kFirstLine = "vramfit tape 1";
-constexpr std::uint32_t kMostRegisters = 100'000;
+constexpr std::size_t kMostLines = 10'000'000;
 
 /// `words`: those of a line before it, whose room is used again.
 void split_words(std::string_view line, std::vector<std::string_view>& words) {
@@ -26,193 +26,14 @@ void split_words(std::string_view line, std::vector<std::string_view>& words) {
   }
 }
 
-/// Parts between commas that are in no parentheses.
-std::vector<std::string_view> parts_of(std::string_view list) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i] == '(' || list[i] == '[') ++depth;
-    if (list[i] == ')' || list[i] == ']') --depth;
-    if (list[i] != ',' || depth > 0) continue;
-    parts.push_back(list.substr(begin, i - begin));
-    begin = i + 1;
-  }
-  if (!list.empty()) parts.push_back(list.substr(begin));
-  return parts;
-}
-
-using States = std::vector<std::string>;
-
-/// `states`: names known so far, to which a new one is added.
-Register state_named(std::string_view name, States& states) {
-  const auto found = std::find(states.begin(), states.end(), name);
-  const auto number = static_cast<std::uint32_t>(found - states.begin());
-  if (found == states.end()) states.emplace_back(name);
-  return {Register::Scope::State, number};
-}
-
-std::optional<Register> register_named(std::string_view word, States& states) {
-  constexpr std::string_view kSigns = "%$^";
-  if (word.size() > 1 && word.front() == '!') return state_named(word.substr(1), states);
-  const std::size_t sign = word.empty() ? std::string_view::npos : kSigns.find(word.front());
-  if (sign == std::string_view::npos) return std::nullopt;
-  Register result{static_cast<Register::Scope>(sign), 0};
+std::size_t count_named(std::string_view word) {
+  std::size_t count = 0;
   const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data() + 1, last, result.number);
-  if (error != std::errc() || end != last || result.number > kMostRegisters) {
-    throw BadInput("'" + std::string(word) + "' is no register");
+  const auto [end, error] = std::from_chars(word.data(), last, count);
+  if (error != std::errc() || end != last) {
+    throw BadInput("'" + std::string(word) + "' is no number of lines");
   }
-  return result;
-}
-
-std::optional<double> real_named(std::string_view word) {
-  const bool number = word.find_first_not_of("+-0123456789.e") == std::string_view::npos;
-  const bool whole = word.find_first_of(".e") == std::string_view::npos;
-  if (word == "inf" || word == "-inf" || word == "nan") return 0;
-  if (!number || whole) return std::nullopt;
-  return std::strtod(std::string(word).c_str(), nullptr);
-}
-
-Operand operand_of(std::string_view word, States& states) {
-  using Kind = Operand::Kind;
-  Operand operand;
-  if (word == "_") return operand;
-  if (const auto tensor = register_named(word, states)) {
-    operand.kind = Kind::Register;
-    operand.tensor = *tensor;
-  } else if (word.starts_with('@')) {
-    operand.kind = Kind::Parameter;
-    operand.path = word.substr(1);
-  } else if (word.starts_with('[')) {
-    operand.kind = Kind::List;
-    for (const std::string_view part : parts_of(word.substr(1, word.size() - 2))) {
-      operand.list.push_back(operand_of(part, states));
-    }
-  } else if (word == "true" || word == "false") {
-    operand.kind = Kind::Bool;
-    operand.flag = word == "true";
-  } else if (word == "T") {
-    operand.kind = Kind::ModelType;
-  } else if (word == "A") {
-    operand.kind = Kind::AutocastType;
-  } else if (const auto type = aten::type_named(word)) {
-    operand.kind = Kind::Type;
-    operand.type = *type;
-  } else if (const auto real = real_named(word)) {
-    operand.kind = Kind::Real;
-    operand.real = *real;
-  } else if (word == "end") {
-    operand.kind = Kind::Size;
-    operand.size = Expression::parse(std::to_string(std::numeric_limits<std::int64_t>::max()));
-  } else {
-    operand.kind = Kind::Size;
-    operand.size = Expression::parse(word);
-  }
-  return operand;
-}
-
-/// "_": no tensor, or one that nobody asks for.
-std::vector<Register> registers_of(std::string_view word, States& states) {
-  std::vector<Register> all;
-  for (const std::string_view part : parts_of(word)) {
-    const auto named =
-        part == "_" ? Register{Register::Scope::None, 0} : register_named(part, states);
-    if (!named) throw BadInput("'" + std::string(part) + "' is no register");
-    all.push_back(*named);
-  }
-  return all;
-}
-
-Instruction::Kind kind_of(std::string_view word) {
-  using Kind = Instruction::Kind;
-  static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"free", Kind::Free},     {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
-      {"layers", Kind::Layers}, {"give", Kind::Give},           {"given", Kind::Given},
-      {"return", Kind::Return}, {"autocast", Kind::Autocast},   {"input", Kind::Input},
-      {"grad", Kind::Grad},     {"state", Kind::State},         {"keep", Kind::Keep},
-      {"loop", Kind::Repeat},   {"passed", Kind::Passed},
-  };
-  for (const auto& [own, kind] : kKinds) {
-    if (own == word) return kind;
-  }
-  return Kind::Op;
-}
-
-/// What those who play it count on.
-void require_operands(const Instruction& instruction) {
-  using Kind = Instruction::Kind;
-  const auto is_tensor = [](const Operand& each) { return each.kind == Operand::Kind::Register; };
-  const auto is_size = [](const Operand& each) { return each.kind == Operand::Kind::Size; };
-  const auto of_program = [](const Operand& each) {
-    return each.tensor.scope == Register::Scope::Program;
-  };
-  const auto& args = instruction.args;
-  std::size_t least = 0;
-  std::size_t results = 0;
-  switch (instruction.kind) {
-    case Kind::Op:
-      least = instruction.name == "linear" ? 2 : 0;
-      break;
-    case Kind::Parameter:
-      least = results = 1;
-      break;
-    case Kind::Bind:
-    case Kind::State:
-    case Kind::Keep:
-      least = 2;
-      break;
-    case Kind::Autocast:
-    case Kind::Grad:
-    case Kind::Give:
-      least = 1;
-      break;
-    case Kind::Input:
-      results = 1;
-      break;
-    default:
-      break;
-  }
-  const bool of_tensors = instruction.kind == Kind::Free || instruction.kind == Kind::Give ||
-                          instruction.kind == Kind::Layers || instruction.kind == Kind::Return ||
-                          instruction.kind == Kind::Passed;
-  const bool first_is_tensor = instruction.kind == Kind::Op || instruction.kind == Kind::Autocast ||
-                               instruction.kind == Kind::Grad || args.empty() ||
-                               instruction.kind == Kind::Repeat || is_tensor(args.front()) ||
-                               instruction.kind == Kind::Given;
-  if (args.size() < least || instruction.results.size() < results || !first_is_tensor ||
-      (of_tensors && !std::all_of(args.begin(), args.end(), is_tensor)) ||
-      (instruction.kind == Kind::Keep && !is_tensor(args[1])) ||
-      (instruction.kind == Kind::Repeat && !std::all_of(args.begin(), args.end(), is_size)) ||
-      (instruction.kind == Kind::Bind && args[1].kind != Operand::Kind::Parameter) ||
-      (instruction.kind == Kind::Passed && !std::all_of(args.begin(), args.end(), of_program))) {
-    throw BadInput("'" + instruction.name + "' lacks what it is of");
-  }
-}
-
-Instruction instruction_of(const std::vector<std::string_view>& words, States& states) {
-  Instruction instruction;
-  std::size_t next = 0;
-  if (words.size() > 2 && words[1] == "=") {
-    instruction.results = registers_of(words[0], states);
-    next = 2;
-  }
-  instruction.name = words[next];
-  instruction.kind = kind_of(instruction.name);
-  if (instruction.kind == Instruction::Kind::Op) {
-    instruction.op = aten::find_op(instruction.name);
-  }
-  ++next;
-  if (instruction.kind == Instruction::Kind::Input) {
-    if (next >= words.size()) throw BadInput("ends early");
-    instruction.name = words[next++];
-  }
-  instruction.args.reserve(words.size() - next);
-  for (; next < words.size(); ++next) {
-    instruction.args.push_back(operand_of(words[next], states));
-  }
-  require_operands(instruction);
-  return instruction;
+  return count;
 }
 
 /// A size, a fraction, or "power_of_two".
@@ -221,6 +42,12 @@ OpTape::Held operand_held(std::string_view word) {
   if (const auto real = real_named(word)) return *real;
   return Expression::parse(word);
 }
+
+struct Line {
+  int number;  ///< where it stands
+  std::string_view text;
+};
+using Lines = std::vector<Line>;
 
 class Reader {
  public:
@@ -260,6 +87,8 @@ class Reader {
     const std::string first = word(0);
     if (first == "model_type") {
       tape_.model_type = word(1);
+    } else if (first == "variants") {
+      tape_.variants = {words_.begin() + 1, words_.end()};
     } else if (first == "layers") {
       tape_.layers_key = word(1);
       tape_.layers_path = word(2);
@@ -339,20 +168,21 @@ class Reader {
         return;
       }
       if (word(0) == "layer") {
-        Body& layer = program.layers[word(1)];
-        if (words_.size() > 2) {
-          layer = program_as(3).layers[word(1)];
+        const std::string kind = word(1);
+        Body& layer = program.layers[kind];
+        if (words_.size() > 2 && word(2) == "as") {
+          layer = program_as(3).layers[kind];
         } else {
-          layer = Body(steps("end"));
+          layer = Body(part(kind + " " + name, 2));
           for (const Instruction& each : layer.steps) {
             if (each.kind == Instruction::Kind::Layers) throw BadInput("layers within a layer");
           }
         }
       } else if (word(0) == "main") {
-        if (words_.size() > 1) {
+        if (words_.size() > 1 && word(1) == "as") {
           program.main = program_as(2).main;
         } else {
-          program.main = Body(steps("end"));
+          program.main = Body(part("main " + name, 1));
         }
       } else {
         throw BadInput("'" + word(0) + "' begins no part of a program");
@@ -362,33 +192,113 @@ class Reader {
 
   /// The program that the words from there on name, which came before.
   Program& program_as(std::size_t first) {
-    std::string name = word(first);
-    for (std::size_t i = first + 1; i < words_.size(); ++i) name += " " + word(i);
+    const std::string name = rest_of_line(first);
     const auto found = tape_.programs.find(name);
     if (found == tape_.programs.end()) throw BadInput("no program '" + name + "' came before");
     return found->second;
   }
 
-  std::vector<Instruction> steps(std::string_view last) {
+  std::string rest_of_line(std::size_t first) const {
+    std::string text = word(first);
+    for (std::size_t i = first + 1; i < words_.size(); ++i) text += " " + word(i);
+    return text;
+  }
+
+  /// A part of a program, to its end: by itself, or where the line's words from `first` on say so,
+  /// by the lines that another part has.
+  std::vector<Instruction> part(const std::string& name, std::size_t first) {
+    const Lines* base = nullptr;
+    if (words_.size() > first) {
+      if (word(first) != "from") throw BadInput("'" + word(first) + "' is no way to say a part");
+      const bool is_main = name.starts_with("main ");
+      const std::string other = (is_main ? "main " : "") + rest_of_line(first + 1);
+      const auto found = parts_.find(other);
+      if (found == parts_.end()) throw BadInput("no part '" + other + "' came before");
+      base = &found->second;
+    }
+    const Lines& lines = parts_[name] = lines_from(base);
+    const bool ends = word(0) == "end";
+    const int here = number_;
+    std::size_t at = 0;
+    std::vector<Instruction> all = steps(lines, at, "");
+    number_ = here;
+    if (!ends) throw BadInput("ends early");
+    return all;
+  }
+
+  /// Up to the line that ends them, or to where there are no more.
+  Lines lines_from(const Lines* base) {
+    Lines lines;
+    std::size_t at = 0;
+    for (;;) {
+      if (!next()) return lines;
+      const std::string first = word(0);
+      if (first == "end") return lines;
+      const bool of_base = base != nullptr && (first == "same" || first == "skip");
+      if (!of_base) {
+        lines.push_back({number_, line_});
+        continue;
+      }
+      const std::size_t count = count_named(word(1));
+      if (count > base->size() - at) {
+        throw BadInput("what it is from has no " + word(1) + " lines more");
+      }
+      const auto begin = base->begin() + static_cast<std::ptrdiff_t>(at);
+      if (first == "same") {
+        lines.insert(lines.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+      }
+      at += count;
+      kept_ += count;
+      if (kept_ > kMostLines) throw BadInput("a tape of too many lines");
+    }
+  }
+
+  std::vector<Instruction> steps(const Lines& lines, std::size_t& at, std::string_view last) {
     std::vector<Instruction> all;
     for (;;) {
-      if (!next()) throw BadInput("ends early");
+      if (at == lines.size()) {
+        if (last.empty()) return all;
+        throw BadInput("ends early");
+      }
+      number_ = lines[at].number;
+      split_words(lines[at++].text, words_);
       if (word(0) == last) return all;
       all.push_back(instruction_of(words_, tape_.states));
       const Instruction::Kind kind = all.back().kind;
-      if (last != "end" && kind != Instruction::Kind::Op && kind != Instruction::Kind::Free) {
-        throw BadInput("'" + all.back().name + "' within a loop");
+      if (!last.empty() && kind != Instruction::Kind::Op && kind != Instruction::Kind::Free) {
+        throw BadInput("'" + all.back().name + "' within a loop or a gradient");
       }
-      if (kind != Instruction::Kind::Repeat) continue;
-      if (all.back().args.size() != 3) throw BadInput("a loop has a count and its registers");
-      all.back().body = steps("again");
+      if (kind == Instruction::Kind::Repeat) {
+        all.back().body = steps(lines, at, "again");
+      } else if (kind == Instruction::Kind::Gradient) {
+        all.back().body = steps(lines, at, "gives");
+        Operand& gives = all.back().args.emplace_back();
+        gives.kind = Operand::Kind::List;
+        for (std::size_t i = 1; i < words_.size(); ++i) {
+          gives.list.push_back(operand_of(words_[i], tape_.states));
+        }
+        require_gradient(all.back());
+      }
     }
+  }
+
+  /// What those who play it count on.
+  static void require_gradient(const Instruction& gradient) {
+    const std::vector<Operand>& given = gradient.args[2].list;
+    const std::vector<Operand>& gives = gradient.args.back().list;
+    const bool are_as_many = !gives.empty() && gives.size() == given.size();
+    const bool are_tensors = std::all_of(gives.begin(), gives.end(), [](const Operand& each) {
+      return each.kind == Operand::Kind::Register || each.kind == Operand::Kind::None;
+    });
+    if (!are_as_many || !are_tensors) throw BadInput("'gives' has one of each that is given");
   }
 
   std::string_view rest_;
   std::string_view line_;
   std::vector<std::string_view> words_;
   int number_ = 0;
+  std::map<std::string, Lines> parts_;  ///< of programs, by their names and theirs
+  std::size_t kept_ = 0;                ///< of their lines so many are others', or left out
   OpTape tape_;
 };
 

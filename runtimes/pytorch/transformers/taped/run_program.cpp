@@ -4,30 +4,11 @@
 #include <span>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
-#include "runtimes/pytorch/torch/tensor/checkpoint.h"
+#include "runtimes/pytorch/torch/tensor/graph.h"
 #include "runtimes/pytorch/transformers/taped/taped_lm.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-/// Of a program's registers these, each in its place.
-std::vector<Tensor> only(const std::vector<std::uint32_t>& numbers,
-                         const std::vector<Tensor>& program) {
-  std::vector<Tensor> some(program.size());
-  for (const std::uint32_t number : numbers) some.at(number) = program.at(number);
-  return some;
-}
-
-/// Whether a program still has it when its layers have run: they drop what it hands on otherwise.
-bool is_named_behind(const Body& main, const Instruction& layers, const Register& place) {
-  const auto first = static_cast<std::size_t>(&layers - main.steps.data()) + 1;
-  bool named = false;
-  each_register(std::span(main.steps).subspan(first), [&](const Register& other) {
-    named = named || (other.scope == place.scope && other.number == place.number);
-  });
-  return named;
-}
 
 /// Of other sizes, in memory that is as it was: what so many tokens more would have left, until a
 /// forward makes it anew.
@@ -186,6 +167,9 @@ void TapedLm::run(const Program& program, std::span<const Instruction> steps, Fr
       case Instruction::Kind::Repeat:
         repeat(program, each, frame);
         break;
+      case Instruction::Kind::Gradient:
+        note_gradient(program, each, frame);
+        break;
       case Instruction::Kind::Give: {
         Registers given;
         for (const Operand& operand : each.args) {
@@ -252,74 +236,41 @@ void TapedLm::repeat(const Program& program, const Instruction& loop, Frame& fra
   }
 }
 
-void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
-  const Body& body = program.layers.at(kind_of(layer));
-  Registers own(body.of_layer);
-  frame.carried.resize(std::max(frame.carried.size(), body.carried));
-  Frame inner{frame.program, own,         frame.carried, static_cast<int>(layer),
-              frame.sizes,   frame.bound, frame.step,    nullptr};
-  if (frame.step != nullptr) {
-    auto& cache = static_cast<Cache&>(*frame.step->cache);
-    inner.state = &cache.layers.at(static_cast<std::size_t>(layer));
-  }
-  const bool hooked = hooks_ != nullptr && !frame.carried.empty();
-  const auto index = static_cast<std::size_t>(layer);
-  if (hooked) frame.carried.front() = hooks_->before_layer(index, frame.carried.front());
-  run(program, body.steps, inner);
-  if (hooked) hooks_->after_layer(index, frame.carried.front());
-}
-
-void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
-  Registers carried;
-  for (const Operand& operand : layers.args) {
-    Tensor& handed = at(operand.tensor, frame);
-    carried.push_back(is_named_behind(program.main, layers, operand.tensor) ? handed
-                                                                            : std::move(handed));
-  }
-  Frame inner{frame.program, frame.layer, carried, kNoLayer, frame.sizes, frame.bound, frame.step};
-  const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
-  for (std::int64_t i = 0; i < config_.layers; ++i) {
-    const LayerScope acts(context_, static_cast<int>(i));
-    if (!checkpoints) {
-      run_layer(program, i, inner);
-      continue;
-    }
-    // What a layer hands on beside hidden states stays until the next one does, or is recomputed
-    // for nobody.
-    const auto beside = std::make_shared<Registers>();
-    // What recomputing the layer needs again: `passed` is saved, and goes as its input does.
-    const Body& layer = program.layers.at(kind_of(i));
-    const auto passed = std::make_shared<Registers>(only(layer.passed, frame.program));
-    Registers shared = only(layer.shared, frame.program);
-    for (const std::uint32_t number : layer.passed) shared.at(number).reset();
-    const auto forward = [this, &program, i, sizes = frame.sizes, beside = std::weak_ptr(beside),
-                          passed, &layer, shared = std::move(shared)](const Tensor& input) {
-      Registers all = shared;
-      for (const std::uint32_t number : layer.passed) all.at(number) = passed->at(number);
+/// Follows torch/csrc/autograd/python_function.cpp: what forward() keeps is saved behind it, and
+/// backward() runs as other ops do, without a graph.
+void TapedLm::note_gradient(const Program& program, const Instruction& own,
+                            const Frame& frame) const {
+  const auto tensors = [&](std::size_t i) {
+    std::vector<Tensor> all;
+    for (const Operand& each : own.args[i].list) all.push_back(made_at(each.tensor, frame));
+    return all;
+  };
+  const auto make_backward = [&] {
+    std::vector<Saved> saved;
+    for (const Tensor& each : tensors(3)) saved.emplace_back(each);
+    return [this, &program, &own, saved = std::move(saved), sizes = frame.sizes,
+            index = frame.index, of_program = frame.program.size(),
+            of_layer = frame.layer.size()](Node&, Gradients& grads) -> Gradients {
+      Registers shared(of_program);
+      Registers layer(of_layer);
       Registers none;
-      Registers handed{input};
-      Frame own{all, none, handed, kNoLayer, sizes, nullptr};
-      run_layer(program, i, own);
-      Tensor output = std::move(handed.front());
-      if (const auto kept = beside.lock()) *kept = std::move(handed);
-      return output;
+      Frame inner{shared, layer, none, index, sizes, nullptr};
+      for (std::size_t i = 0; i < saved.size(); ++i) {
+        at(own.args[3].list[i].tensor, inner) = saved[i].unpack();
+      }
+      at(own.args[1].tensor, inner) = grads[0];
+      run(program, own.body, inner);
+      Gradients given;
+      const std::vector<Operand>& gives = own.args.back().list;
+      for (std::size_t i = 0; i < gives.size(); ++i) {
+        if (gives[i].kind == Operand::Kind::None) continue;
+        given[i] = made_at(gives[i].tensor, inner);
+      }
+      return given;
     };
-    const Tensor hidden = std::move(carried.front());
-    Tensor output =
-        settings_.checkpoint == GradientCheckpointing::Full
-            ? checkpoint(context_, forward, hidden)
-            : reentrant_checkpoint(context_, forward, hidden, [passed] { passed->clear(); });
-    carried = std::move(*beside);
-    carried.front() = std::move(output);
-  }
-  if (hooks_ != nullptr && !carried.empty()) {
-    carried.front() = hooks_->before_head(carried.front());
-  }
-  carried.resize(std::max(carried.size(), layers.results.size()));
-  for (std::size_t i = 0; i < layers.results.size(); ++i) {
-    if (layers.results[i].scope == Register::Scope::None) continue;
-    at(layers.results[i], frame) = std::move(carried[i]);
-  }
+  };
+  set_history(made_at(own.args[0].tensor, frame),
+              make_node_of(context_, make_backward, tensors(2)));
 }
 
 }  // namespace vramfit::pytorch

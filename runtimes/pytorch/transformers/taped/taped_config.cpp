@@ -6,6 +6,7 @@
 
 #include "model/config/json_reader.h"
 #include "model/config/limits.h"
+#include "model/config/text_part.h"
 #include "model/errors.h"
 #include "model/printable.h"
 #include "runtimes/pytorch/transformers/taped/layer_kinds.h"
@@ -149,19 +150,16 @@ std::string name_of_tape(const nlohmann::json& config, const std::string& type,
   return type;
 }
 
-}  // namespace
-
-std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>& source,
-                                        const Release& release) {
-  if (source->config.empty()) return std::nullopt;
-  const nlohmann::json object =
-      parse_json_object(source->config, source->name, "a Hugging Face config.json");
-  const auto type = object.find("model_type");
+/// The type of a config of one model, or null.
+std::optional<std::string> type_of(const nlohmann::json& object) {
+  const auto type = object.is_object() ? object.find("model_type") : object.end();
   if (type == object.end() || !type->is_string()) return std::nullopt;
-  const std::string tape_name = name_of_tape(object, type->get<std::string>(), release);
-  const OpTape* found = tape_of(release, tape_name);
-  if (found == nullptr) return std::nullopt;
-  const OpTape& tape = *found;
+  return type->get<std::string>();
+}
+
+ModelConfig read_by(const OpTape& tape, const std::string& tape_name,
+                    const std::shared_ptr<const ModelSource>& source, const nlohmann::json& object,
+                    const Release& release) {
   require_plain(object, tape.model_type);
   require_flags(object, tape);
   const ConfigKeys keys(*source, tape);
@@ -199,6 +197,45 @@ std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>
   shape.has_experts = has_experts(tape);
   config.taped = std::move(shape);
   config.taped->parameters = counted(config, tape, release);
+  return config;
+}
+
+/// By its type's tape, or one of a way that its code has by such a config.
+std::optional<ModelConfig> read_as(const std::string& type,
+                                   const std::shared_ptr<const ModelSource>& source,
+                                   const nlohmann::json& object, const Release& release) {
+  const std::string name = name_of_tape(object, type, release);
+  const OpTape* tape = tape_of(release, name);
+  if (tape == nullptr) return std::nullopt;
+  for (const std::string& variant : tape->variants) {
+    const std::string other = type + "." + variant;
+    const OpTape* way = tape_of(release, other);
+    if (way == nullptr) continue;
+    try {
+      return read_by(*way, other, source, object, release);
+    } catch (const BadInput&) {
+      continue;  // it is not of that way
+    }
+  }
+  return read_by(*tape, name, source, object, release);
+}
+
+}  // namespace
+
+std::optional<ModelConfig> taped_config(const std::shared_ptr<const ModelSource>& source,
+                                        const Release& release) {
+  if (source->config.empty()) return std::nullopt;
+  const nlohmann::json object =
+      parse_json_object(source->config, source->name, "a Hugging Face config.json");
+  if (const std::optional<std::string> type = type_of(object)) {
+    if (auto config = read_as(*type, source, object, release)) return config;
+  }
+  const nlohmann::json text = text_part_of(object);
+  const std::optional<std::string> type = type_of(text);
+  if (!type) return std::nullopt;
+  const auto own = std::make_shared<const ModelSource>(ModelSource{source->name, text.dump()});
+  std::optional<ModelConfig> config = read_as(*type, own, text, release);
+  if (config) config->notes.push_back(text_part_note(object));
   return config;
 }
 

@@ -157,13 +157,20 @@ bool TapedLm::is_beyond_window(std::int64_t keys) const {
 const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, bool padded) const {
   const bool eager = settings_.attention == AttentionKind::Eager && tape_.attention != "eager";
   const bool cast = context_.autocast.enabled();
-  std::string name = task;
-  if (eager) name += " eager";
-  // What Python does hangs on the weights' type where autocast computes in another.
-  if (cast) name += type() == ScalarType::Float ? " fp32 autocast" : " autocast";
-  if (padded) name += " padded";
-  if (is_beyond_window(keys)) name += " beyond";
-  const auto own = tape_.programs.find(name);
+  const bool fp32 = type() == ScalarType::Float;
+  const auto named = [&](bool with_fp32) {
+    std::string name = task;
+    if (eager) name += " eager";
+    if (with_fp32) name += " fp32";
+    if (cast) name += " autocast";
+    if (padded) name += " padded";
+    if (is_beyond_window(keys)) name += " beyond";
+    return tape_.programs.find(name);
+  };
+  // What Python does hangs on the weights' type where autocast computes in another; else of few
+  // types, which have a program of it.
+  auto own = named(fp32);
+  if (own == tape_.programs.end() && !cast) own = named(false);
   return own != tape_.programs.end() ? own->second : program_named(tape_, task);
 }
 

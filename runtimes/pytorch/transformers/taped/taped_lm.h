@@ -55,6 +55,7 @@ class TapedLm final : public CausalLm {
   void build();
   void run(const Program& program, std::span<const Instruction> steps, Frame& frame) const;
   void repeat(const Program& program, const Instruction& loop, Frame& frame) const;
+  void note_gradient(const Program& program, const Instruction& own, const Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
   /// Of what it computes with: PEFT makes fp32 of the weights beside quantised ones.

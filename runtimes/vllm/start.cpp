@@ -10,6 +10,7 @@
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/buffers.h"
 #include "runtimes/vllm/drafts.h"
+#include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/graphs.h"
 #include "runtimes/vllm/lora.h"
 #include "runtimes/vllm/rank_experts.h"
@@ -107,6 +108,9 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   }
   torch.set_max_split(kMostSplit);
   const std::uint64_t before = torch.allocated();
+  // Where what several layers see is put (qwen3_vl.py: deepstack_input_embeds).
+  const std::int64_t seen = batch.tokens * shape.hidden * own_bytes(options);
+  for (std::int64_t i = 0; i < shape.deep; ++i) torch.allocate(static_cast<std::uint64_t>(seen));
   const auto to_host =
       static_cast<std::uint64_t>(offloads(shape, options) ? options.offloaded * kGiB : 0);
   load(torch, weights_of(shape, options), shape, options, sm, to_host);
@@ -167,6 +171,10 @@ void plan(Start& start, std::int64_t longest, const Options& options) {
     start.refusal = refusals::too_little_free(start, options);
   } else if (options.fits_length && longest == 0) {
     start.refusal = refusals::no_length();
+  } else if (options.cache_bytes && start.weights + start.buffers + start.outside +
+                                            std::max(start.activations, *options.cache_bytes) >
+                                        start.free) {
+    start.refusal = refusals::out_of_memory();
   } else if (start.available <= 0) {
     start.refusal = refusals::no_memory();
   } else if (start.needed > start.blocks) {

@@ -128,15 +128,6 @@ std::uint64_t sum(const std::vector<std::uint64_t>& list) {
   return all;
 }
 
-/// What the card lost outside of PyTorch when the profile run is over: kernels, the streams that
-/// PyTorch makes, cuBLAS.
-std::uint64_t outside_of(const Gpu& gpu) {
-  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
-  if (torch == nullptr) return 0;
-  const std::uint64_t all = (*torch)["context"] + (*torch)["streams"] + (*torch)["cublas"];
-  return all - std::min(all, gpu.overhead.context);
-}
-
 /// Of ranks that meet, with a communicator each: those that share layers or have them one behind
 /// the other, replicas of a mixture, and those that share its experts.
 std::uint64_t groups_of(const Shape& shape, const Options& options) {
@@ -146,7 +137,21 @@ std::uint64_t groups_of(const Shape& shape, const Options& options) {
   return std::uint64_t{layers} + std::uint64_t{replicas} + std::uint64_t{experts};
 }
 
-/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
+/// PyTorch's kernels and the streams that it makes, beside a bare context.
+std::uint64_t kernels_of(const Gpu& gpu, const RuntimeOverhead& torch) {
+  const std::uint64_t all = torch["context"] + torch["streams"];
+  return all - std::min(all, gpu.overhead.context);
+}
+
+/// What the card lost outside of PyTorch when the profile run is over: kernels, streams, cuBLAS.
+/// Where ranks meet, the first two are there before it looks.
+std::uint64_t outside_of(const Gpu& gpu, const Shape& shape, const Options& options) {
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (torch == nullptr) return 0;
+  return (*torch)["cublas"] + (groups_of(shape, options) == 0 ? kernels_of(gpu, *torch) : 0);
+}
+
+/// What ranks reach each other by, which is there before it looks: NCCL's communicators, and
 /// buffers of custom all-reduce and symmetric memory with their signals.
 std::uint64_t peers_of(const Gpu& gpu, const Shape& shape, const Options& options) {
   const std::uint64_t buffers = options.tensor_parallel > 1 ? std::uint64_t{10 + 8 + 66} << 20 : 0;
@@ -155,8 +160,8 @@ std::uint64_t peers_of(const Gpu& gpu, const Shape& shape, const Options& option
   if (groups == 0 || torch == nullptr) return 0;
   const std::uint64_t first =
       (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"];
-  return first + (groups - 1) * ((*torch)["more_communicators"] + (*torch)["more_collectives"]) +
-         buffers;
+  return kernels_of(gpu, *torch) + first +
+         (groups - 1) * ((*torch)["more_communicators"] + (*torch)["more_collectives"]) + buffers;
 }
 
 /// Of its cache: as many blocks as there is room for, or why there are none. A length that is to
@@ -222,7 +227,7 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
   const bool second = by_second_runner(shape, options);
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
-  start.outside = outside_of(gpu);
+  start.outside = outside_of(gpu, shape, options);
   start.buffers =
       sum(input_buffers(shape, start.batch, second)) +
       (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +

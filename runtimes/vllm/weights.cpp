@@ -161,6 +161,7 @@ class Listing {
     }
     const RankExperts rank = experts_of_rank(shape_, options_);
     const std::int64_t width = rank.width;
+    if (rank.count < experts.count) in_fp32(experts.count);  // expert_map: which are where
     if (experts.biased) {
       whole(experts.count);
       in_fp32(2 * width, rank.count);

@@ -151,7 +151,7 @@ TEST(Vllm, ItsBlocksAreThoseOfRunsOnTheStandin) {
     EXPECT_EQ(serving.at("graphs"), row.at("counted").at("graphs"));
     ++held;
   }
-  EXPECT_EQ(held, 69);
+  EXPECT_EQ(held, 71);
   EXPECT_EQ(refused, 3);
 }
 

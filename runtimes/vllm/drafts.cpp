@@ -172,7 +172,11 @@ class DraftListing {
     const std::size_t count = head_each ? of_.layers.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       for (int norm = 0; norm < 3; ++norm) whole(of_.hidden);
-      head_each ? whole(of_.hidden, 2 * of_.hidden) : linear(of_.hidden, 2 * of_.hidden);
+      if (head_each) {
+        whole(of_.hidden, 2 * of_.hidden);
+      } else {
+        linear(of_.hidden, 2 * of_.hidden);
+      }
       taken_over();
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/errors.h"
 #include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/profile.h"
@@ -87,6 +88,12 @@ void unify(std::vector<Spec>& specs) {
   std::uint64_t largest = 0;
   for (const Spec& spec : specs) largest = std::max(largest, spec.page);
   for (Spec& spec : specs) {
+    if (spec.keeps != Keeps::State && largest % spec.page != 0) {
+      throw BadInput("speculative-config: pages of " + std::to_string(spec.page) + " and " +
+                     std::to_string(largest) +
+                     " bytes are no multiple of each other, which vLLM refuses; what drafts with "
+                     "as many heads, of as many values");
+    }
     spec.block *= static_cast<std::int64_t>(largest / spec.page);
     spec.page = largest;
   }

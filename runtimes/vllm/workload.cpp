@@ -167,7 +167,7 @@ void EngineWorkload::validate(const ModelConfig&) const {
   }
   if (options_.adapters > 0 && shape_->hybrid()) {
     throw BadInput(
-        "enable-lora: slots of linear attention's products are not predicted; without it");
+        "enable-lora: what slots of layers that keep a state take is not predicted; without it");
   }
   const std::int64_t ranks = options_.tensor_parallel;
   for (const Weight& weight : weights_of(*shape_, options_)) {

@@ -10,7 +10,7 @@ namespace vramfit {
 
 /// The models in data/models, in alphabetical order.
 std::vector<std::string> model_names();
-/// Those in data/more_models: shipped for llama.cpp's runtime, most of families that it alone has.
+/// Those in data/more_models: of families that runtimes read themselves, llama.cpp's most of all.
 std::vector<std::string> more_model_names();
 /// Those of data/shapes.json, in its order.
 std::vector<std::string> shape_names();

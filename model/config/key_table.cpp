@@ -139,9 +139,7 @@ constexpr KeyRow kKeyRows[] = {
     {"text_config", "", Use::Refused, "null",
      "a multimodal model is answered by it, and within it none is read"},
     {"*expert* moe_*", "", Use::Refused, "null",
-     "a mixture of experts is answered by its type's tape, and this one has none; vramfit model "
-     "runs "
-     "it"},
+     "a mixture of experts, whose type has no tape; vramfit model runs it"},
     {"*_token_id *_token_ids *_token_index", "", Use::Ignored, "", "numbers of tokens"},
     {"vision* audio* speech* image* video* mm_* img_processor *_tower", "", Use::Refused, "null",
      "models of images or sound are not supported; a text model's config"},

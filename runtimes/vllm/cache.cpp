@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/errors.h"
 #include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/profile.h"
@@ -66,11 +67,15 @@ std::int64_t aligned(const Shape& shape, const Options& options, std::int64_t bl
 std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int64_t block,
                            std::int64_t first) {
   const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
+  const bool attends = std::any_of(shape.layers.begin(), shape.layers.end(),
+                                   [](const Layer& layer) { return layer.keeps != Keeps::State; });
   std::vector<Spec> specs;
   std::int64_t at = first;
   for (const Layer& layer : shape.layers) {
     const std::int64_t own = block_of(layer, block);
-    const std::uint64_t page = page_of(layer, own, options, element);
+    // Where nothing attends, no page is made as large as an attention's.
+    const std::uint64_t page = attends ? page_of(layer, own, options, element)
+                                       : static_cast<std::uint64_t>(state_bytes(shape, options));
     specs.push_back({layer.keeps, layer.window, page, own, at});
     if (layer.also_state) specs.push_back({Keeps::State, 0, page, own, at});
     if (first == 0) ++at;
@@ -83,6 +88,12 @@ void unify(std::vector<Spec>& specs) {
   std::uint64_t largest = 0;
   for (const Spec& spec : specs) largest = std::max(largest, spec.page);
   for (Spec& spec : specs) {
+    if (spec.keeps != Keeps::State && largest % spec.page != 0) {
+      throw BadInput("speculative-config: pages of " + std::to_string(spec.page) + " and " +
+                     std::to_string(largest) +
+                     " bytes are no multiple of each other, which vLLM refuses; what drafts with "
+                     "as many heads, of as many values");
+    }
     spec.block *= static_cast<std::int64_t>(largest / spec.page);
     spec.page = largest;
   }

@@ -28,6 +28,7 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   if (options.largest_capture) {
     line << " --max-cudagraph-capture-size " << *options.largest_capture;
   }
+  if (options.text_only) line << " --language-model-only";
   if (options.eager) line << " --enforce-eager";
   if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;
   if (options.data_parallel > 1) line << " --data-parallel-size " << options.data_parallel;

@@ -30,10 +30,21 @@ Config Config::parse(const std::string& text, const std::string& source) {
   return {std::make_shared<const nlohmann::json>(std::move(config)), source};
 }
 
+Config Config::over(std::string_view usual) const {
+  if (usual.empty()) return *this;
+  Json whole = Json::parse(usual);
+  whole.update(*json_);
+  return {std::make_shared<const Json>(std::move(whole)), source_};
+}
+
 std::string Config::architecture() const {
   const std::vector<std::string> classes = texts("architectures");
   if (classes.empty()) json().fail("architectures", "names no class; the model's, in a list");
   return classes.front();
+}
+
+std::string Config::architecture_or(const std::string& otherwise) const {
+  return json().has("architectures") ? architecture() : otherwise;
 }
 
 const char* Config::first(std::initializer_list<const char*> keys) const {
@@ -56,6 +67,13 @@ std::int64_t Config::integer_or(std::initializer_list<const char*> keys, std::in
 
 std::vector<std::string> Config::texts(const char* key) const {
   return json().has(key) ? json().texts(key) : std::vector<std::string>();
+}
+
+std::size_t Config::size_of(const char* object, const char* list) const {
+  const auto found = json_->find(object);
+  if (found == json_->end() || !found->is_object()) return 0;
+  const auto at = found->find(list);
+  return at == found->end() || !at->is_array() ? 0 : at->size();
 }
 
 std::string Config::dump(const char* key) const {

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/config/json_reader.h"
@@ -19,8 +20,11 @@ class Config {
   static Config parse(const std::string& text, const std::string& source);
 
   JsonReader json() const { return {*json_, source_}; }
+  /// With keys that it lacks as `usual` has them, which is JSON; empty: none.
+  Config over(std::string_view usual) const;
   /// The class that its weights are of.
   std::string architecture() const;
+  std::string architecture_or(const std::string& otherwise) const;
   std::string model_type() const { return json().text_or("model_type", ""); }
   /// Of these keys the first that is there, a whole number.
   std::int64_t integer(std::initializer_list<const char*> keys,
@@ -31,6 +35,8 @@ class Config {
   std::vector<std::string> texts(const char* key) const;
   /// Whole numbers; none where there is no such key.
   std::vector<std::int64_t> integers(const char* key) const;
+  /// Of a list in an object; 0 where there is none.
+  std::size_t size_of(const char* object, const char* list) const;
   /// As JSON; empty where there is no such key.
   std::string dump(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }

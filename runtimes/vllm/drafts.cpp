@@ -172,7 +172,11 @@ class DraftListing {
     const std::size_t count = head_each ? of_.layers.size() : 1;
     for (std::size_t i = 0; i < count; ++i) {
       for (int norm = 0; norm < 3; ++norm) whole(of_.hidden);
-      head_each ? whole(of_.hidden, 2 * of_.hidden) : linear(of_.hidden, 2 * of_.hidden);
+      if (head_each) {
+        whole(of_.hidden, 2 * of_.hidden);
+      } else {
+        linear(of_.hidden, 2 * of_.hidden);
+      }
       taken_over();
     }
   }
@@ -207,9 +211,15 @@ std::shared_ptr<const Draft> draft_of(const ModelConfig& model, const Shape& sha
   if (source == nullptr || source->config.empty()) {
     throw BadInput("speculative-config: model: what drafts is read of a config.json; one's folder");
   }
-  return std::make_shared<const Draft>(options.drafts == Drafts::Model
-                                           ? smaller_model(*source, shape)
-                                           : head_of(*source, shape, options));
+  Draft draft = options.drafts == Drafts::Model ? smaller_model(*source, shape)
+                                                : head_of(*source, shape, options);
+  const std::int64_t heads = draft.shape.layers.front().heads;
+  if (heads % options.tensor_parallel != 0) {
+    throw BadInput("tensor-parallel: " + std::to_string(heads) + " heads of " + source->name +
+                   ", which drafts, are not shared out evenly by " +
+                   std::to_string(options.tensor_parallel) + ", which vLLM refuses; a divisor");
+  }
+  return std::make_shared<const Draft>(std::move(draft));
 }
 
 void settle_drafted(Options& options, const Draft& draft) {

@@ -45,8 +45,9 @@ struct Options {
   std::string quantization;          ///< --quantization; empty: the config's
   std::string release = "0.26";
   bool eager = false;
-  bool offline = false;  ///< vllm.LLM, whose defaults differ from the server's
-  bool warm = false;     ///< an earlier start has left what it compiled
+  bool text_only = false;  ///< --language-model-only: what sees is left out
+  bool offline = false;    ///< vllm.LLM, whose defaults differ from the server's
+  bool warm = false;       ///< an earlier start has left what it compiled
   std::int64_t tensor_parallel = 1;
   std::int64_t data_parallel = 1;  ///< engines side by side, each with requests of its own
   bool expert_parallel = false;    ///< experts are shared out whole

@@ -62,6 +62,11 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
                                     allocated(rows * shape.hidden * own) + of_all);
 }
 
+/// Whether what is embedded is put into a buffer before, as something may be seen in its place.
+bool is_placed(const Shape& shape, const Options& options) {
+  return shape.sees && !options.text_only && shape.first;
+}
+
 /// The widest place of all layers, with the workspace where a layer has made it; `made`: as much of
 /// it as there is before them.
 std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch& batch, int sm,
@@ -104,6 +109,9 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
     }
   }
+  // Sums are written where what is embedded was, but by Gemma's norms.
+  if (is_placed(shape, options) && shape.norms == 2)
+    widest -= std::min(widest, allocated(shape.hidden * token));
   return static_cast<std::uint64_t>(widest);
 }
 
@@ -275,7 +283,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
-  if (!compiles || !shape.first) return peak;
+  if (!compiles || !shape.first || is_placed(shape, options)) return peak;
   // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.
   const std::int64_t written = shape.normed_twice ? 3 : 2;

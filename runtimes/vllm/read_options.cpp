@@ -58,6 +58,7 @@ Options read_options(const Flags& flags) {
   options.largest_capture = given(flags, "max-cudagraph-capture-size", kMostTokens);
   options.release = typed(flags, "release").value_or(options.release);
   options.eager = has(flags, "enforce-eager");
+  options.text_only = has(flags, "language-model-only");
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
   options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);

@@ -34,6 +34,8 @@ std::string no_memory() {
          "initializing the engine";
 }
 
+std::string out_of_memory() { return "CUDA out of memory."; }
+
 std::string no_length() {
   return "Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single "
          "token. Try increasing `gpu_memory_utilization`.";

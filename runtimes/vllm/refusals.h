@@ -10,6 +10,8 @@ namespace vramfit::vllm::refusals {
 
 std::string too_little_free(const Start& start, const Options& options);
 std::string no_memory();
+/// Of weights and a cache that are larger than the card, where it does not look beforehand.
+std::string out_of_memory();
 /// To --max-model-len -1.
 std::string no_length();
 std::string too_long(const Start& start);

@@ -9,7 +9,9 @@
 #include "runtimes/vllm/config.h"
 #include "runtimes/vllm/layers.h"
 #include "runtimes/vllm/limits.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/stored_as.h"
+#include "runtimes/vllm/tower.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -97,6 +99,14 @@ void take_long_rope(Shape& shape, const Config& config) {
   shape.rotary_rows += shape.usual_length;
 }
 
+/// LinearScalingRotaryEmbedding: as many positions as there are between those that it was made for.
+void take_linear_rope(Shape& shape, const Config& config) {
+  const auto scaling = config.object("rope_scaling");
+  if (!scaling) return;
+  if (scaling->text_or("rope_type", scaling->text_or("type", "")) != "linear") return;
+  shape.rotary_stretch = static_cast<std::int64_t>(scaling->number_or("factor", 1, 1, 1 << 10));
+}
+
 /// What rotations are computed of, in the config's words (get_rope).
 std::string rotations_of(const Config& config) {
   std::string words;
@@ -144,8 +154,10 @@ Shape shape_as(const Config& config, const std::string& name, const Architecture
                        config.json().text_or("position_embedding_type", "nope") == "rope";
   if (!shape.learned_positions && rotates)
     add_rotations(shape, shape.positions, rotated,
-                  cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling"));
+                  cls == "Gemma3ForCausalLM" ||
+                      (cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling")));
   take_long_rope(shape, config);
+  take_linear_rope(shape, config);
   shape.rotations = rotations_of(config) + std::to_string(rotated);
   add_quantization(shape, config);
   return shape;
@@ -161,15 +173,27 @@ bool Shape::second_runner() const {
 Shape shape_of(const ModelSource& source) {
   const Config config = Config::parse(source.config, source.name);
   const std::string cls = config.architecture();
-  const Architecture* architecture = architecture_named(cls);
+  const Seeing* seeing = seeing_named(cls);
+  const Architecture* architecture = architecture_named(seeing == nullptr ? cls : seeing->text);
   if (architecture == nullptr) {
     throw BadInput(source.name + ": what vLLM's " + cls +
                    " takes is not predicted here; vramfit run -- vllm serve runs it without a GPU");
   }
-  return shape_as(config, source.name, *architecture);
+  if (seeing == nullptr) return shape_as(config, source.name, *architecture);
+  Shape shape = shape_as(config.over(seeing->usual), source.name, *architecture);
+  shape.sees = true;
+  shape.tower = tower_of(config, cls);
+  const auto deep = config.size_of("vision_config", "deepstack_visual_indexes");
+  shape.deep = static_cast<std::int64_t>(deep);
+  shape.rotary_rows *= seeing->rows;
+  return shape;
 }
 
 Shape shape_of(const ModelConfig& model) {
+  if (model.source != nullptr && !model.source->config.empty()) {
+    const std::string cls = Config::parse(model.source->config, model.name).architecture_or("");
+    if (seeing_named(cls) != nullptr) return shape_of(*model.source);
+  }
   const Family* family = family_of(model.family);
   // Without heads it was read here.
   if (family != nullptr && !model.taped && model.heads > 0) {
@@ -178,6 +202,7 @@ Shape shape_of(const ModelConfig& model) {
       const Config config = Config::parse(model.source->config, model.name);
       add_quantization(shape, config);
       take_long_rope(shape, config);
+      take_linear_rope(shape, config);
       shape.rotations = rotations_of(config) + std::to_string(shape.rotary_dim);
     }
     return shape;

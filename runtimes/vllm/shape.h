@@ -95,6 +95,13 @@ struct Recurrent {
 
 struct Draft;
 
+/// A tensor of what sees.
+struct Tile {
+  std::int64_t rows = 0;
+  std::int64_t columns = 1;
+  bool shared_out = false;  ///< by ranks
+};
+
 struct Shape {
   std::string name;          ///< for people
   std::string architecture;  ///< the class that vLLM runs it by
@@ -106,8 +113,9 @@ struct Shape {
   std::int64_t rotary_rows = 0;
   std::int64_t rotary_dim = 0;
   std::int64_t rotary_tables = 0;
-  bool rotary_in_fp32 = false;  ///< whatever type the model is of
-  std::int64_t norms = 2;       ///< of the residual stream, a layer
+  std::int64_t rotary_stretch = 1;  ///< the first one's rows are so many times as many
+  bool rotary_in_fp32 = false;      ///< whatever type the model is of
+  std::int64_t norms = 2;           ///< of the residual stream, a layer
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
   std::int64_t outlived = 0;
@@ -115,7 +123,10 @@ struct Shape {
   bool fused = false;     ///< its checkpoints have queries, keys and values in one, and gate and up
   bool frees_up = false;  ///< gate and up are let go before what comes of them is multiplied
   Adapted adapted = Adapted::Nothing;
-  bool gated = true;  ///< gate and up are one linear
+  bool sees = false;        ///< its class does
+  std::int64_t deep = 0;    ///< layers of what sees whose states a step's tokens get besides
+  std::vector<Tile> tower;  ///< by which; nothing: what it is of is not known here
+  bool gated = true;        ///< gate and up are one linear
   bool learned_positions = false;
   bool gated_attention = false;  ///< queries come with a gate as wide
   bool keeps_own_type = false;   ///< its cache is of the model's type, whatever is asked for

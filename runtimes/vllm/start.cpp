@@ -10,6 +10,7 @@
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/buffers.h"
 #include "runtimes/vllm/drafts.h"
+#include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/graphs.h"
 #include "runtimes/vllm/lora.h"
 #include "runtimes/vllm/rank_experts.h"
@@ -107,6 +108,9 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   }
   torch.set_max_split(kMostSplit);
   const std::uint64_t before = torch.allocated();
+  // Where what several layers see is put (qwen3_vl.py: deepstack_input_embeds).
+  const std::int64_t seen = batch.tokens * shape.hidden * own_bytes(options);
+  for (std::int64_t i = 0; i < shape.deep; ++i) torch.allocate(static_cast<std::uint64_t>(seen));
   const auto to_host =
       static_cast<std::uint64_t>(offloads(shape, options) ? options.offloaded * kGiB : 0);
   load(torch, weights_of(shape, options), shape, options, sm, to_host);
@@ -124,15 +128,6 @@ std::uint64_t sum(const std::vector<std::uint64_t>& list) {
   return all;
 }
 
-/// What the card lost outside of PyTorch when the profile run is over: kernels, the streams that
-/// PyTorch makes, cuBLAS.
-std::uint64_t outside_of(const Gpu& gpu) {
-  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
-  if (torch == nullptr) return 0;
-  const std::uint64_t all = (*torch)["context"] + (*torch)["streams"] + (*torch)["cublas"];
-  return all - std::min(all, gpu.overhead.context);
-}
-
 /// Of ranks that meet, with a communicator each: those that share layers or have them one behind
 /// the other, replicas of a mixture, and those that share its experts.
 std::uint64_t groups_of(const Shape& shape, const Options& options) {
@@ -142,7 +137,21 @@ std::uint64_t groups_of(const Shape& shape, const Options& options) {
   return std::uint64_t{layers} + std::uint64_t{replicas} + std::uint64_t{experts};
 }
 
-/// What ranks reach each other by, which is there before it looks: NCCL's first communicator, and
+/// PyTorch's kernels and the streams that it makes, beside a bare context.
+std::uint64_t kernels_of(const Gpu& gpu, const RuntimeOverhead& torch) {
+  const std::uint64_t all = torch["context"] + torch["streams"];
+  return all - std::min(all, gpu.overhead.context);
+}
+
+/// What the card lost outside of PyTorch when the profile run is over: kernels, streams, cuBLAS.
+/// Where ranks meet, the first two are there before it looks.
+std::uint64_t outside_of(const Gpu& gpu, const Shape& shape, const Options& options) {
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (torch == nullptr) return 0;
+  return (*torch)["cublas"] + (groups_of(shape, options) == 0 ? kernels_of(gpu, *torch) : 0);
+}
+
+/// What ranks reach each other by, which is there before it looks: NCCL's communicators, and
 /// buffers of custom all-reduce and symmetric memory with their signals.
 std::uint64_t peers_of(const Gpu& gpu, const Shape& shape, const Options& options) {
   const std::uint64_t buffers = options.tensor_parallel > 1 ? std::uint64_t{10 + 8 + 66} << 20 : 0;
@@ -151,8 +160,8 @@ std::uint64_t peers_of(const Gpu& gpu, const Shape& shape, const Options& option
   if (groups == 0 || torch == nullptr) return 0;
   const std::uint64_t first =
       (*torch)["process_group"] - (*torch)["streams"] + (*torch)["collectives"];
-  return first + (groups - 1) * ((*torch)["more_communicators"] + (*torch)["more_collectives"]) +
-         buffers;
+  return kernels_of(gpu, *torch) + first +
+         (groups - 1) * ((*torch)["more_communicators"] + (*torch)["more_collectives"]) + buffers;
 }
 
 /// Of its cache: as many blocks as there is room for, or why there are none. A length that is to
@@ -167,6 +176,10 @@ void plan(Start& start, std::int64_t longest, const Options& options) {
     start.refusal = refusals::too_little_free(start, options);
   } else if (options.fits_length && longest == 0) {
     start.refusal = refusals::no_length();
+  } else if (options.cache_bytes && start.weights + start.buffers + start.outside +
+                                            std::max(start.activations, *options.cache_bytes) >
+                                        start.free) {
+    start.refusal = refusals::out_of_memory();
   } else if (start.available <= 0) {
     start.refusal = refusals::no_memory();
   } else if (start.needed > start.blocks) {
@@ -214,7 +227,7 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
   const bool second = by_second_runner(shape, options);
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
-  start.outside = outside_of(gpu);
+  start.outside = outside_of(gpu, shape, options);
   start.buffers =
       sum(input_buffers(shape, start.batch, second)) +
       (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +

@@ -28,6 +28,13 @@ class Listing {
 
   std::vector<Weight> operator()() {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
+    if (shape_.first && !options_.text_only) {
+      for (const Tile& tile : shape_.tower) {
+        whole(tile.shared_out ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
+        if (tile.shared_out && !options_.quantization.empty())
+          list_.back().kind = WeightKind::Linear;
+      }
+    }
     if (shape_.first || (shape_.tied && shape_.last)) whole(vocabulary, shape_.hidden);
     if (shape_.learned_positions && shape_.first) whole(shape_.positions, shape_.hidden);
     for (const Layer& layer : shape_.layers) {
@@ -133,7 +140,8 @@ class Listing {
   /// Made with the first layer that has them.
   void add_rotations() {
     for (; rotations_ < shape_.rotary_tables; ++rotations_) {
-      list_.push_back({.rows = shape_.rotary_rows,
+      const std::int64_t stretch = rotations_ == 0 ? shape_.rotary_stretch : 1;
+      list_.push_back({.rows = shape_.rotary_rows * stretch,
                        .columns = shape_.rotary_dim,
                        .rotations = true,
                        .fp32 = shape_.rotary_in_fp32,
@@ -153,6 +161,7 @@ class Listing {
     }
     const RankExperts rank = experts_of_rank(shape_, options_);
     const std::int64_t width = rank.width;
+    if (rank.count < experts.count) in_fp32(experts.count);  // expert_map: which are where
     if (experts.biased) {
       whole(experts.count);
       in_fp32(2 * width, rank.count);

@@ -111,8 +111,10 @@ std::int64_t EngineWorkload::parameters(const ModelConfig&) const {
   alone.pipeline = 1;
   alone.data_parallel = 1;
   std::int64_t elements = 0;
-  for (const Weight& weight : weights_of(*shape_, alone)) elements += weight.elements();
-  return elements - shape_->rotary_tables * shape_->rotary_rows * shape_->rotary_dim;
+  for (const Weight& weight : weights_of(*shape_, alone)) {
+    if (!weight.rotations) elements += weight.elements();
+  }
+  return elements;
 }
 
 std::int64_t EngineWorkload::size(const SearchAxis& axis) const {
@@ -158,9 +160,14 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
+  const bool has_tower = !shape_->tower.empty() && shape_->quantization.empty();
+  if (shape_->sees && !options_.text_only && !has_tower) {
+    throw BadInput("language-model-only: what sees of " + shape_->name +
+                   " is not predicted; with it, its text alone is");
+  }
   if (options_.adapters > 0 && shape_->hybrid()) {
     throw BadInput(
-        "enable-lora: slots of linear attention's products are not predicted; without it");
+        "enable-lora: what slots of layers that keep a state take is not predicted; without it");
   }
   const std::int64_t ranks = options_.tensor_parallel;
   for (const Weight& weight : weights_of(*shape_, options_)) {

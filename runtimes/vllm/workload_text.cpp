@@ -34,6 +34,7 @@ Json EngineWorkload::asked() const {
           {"max_num_seqs", or_null(options_.sequences)},
           {"block_size", or_null(options_.block)},
           {"enforce_eager", options_.eager},
+          {"language_model_only", options_.text_only},
           {"max_cudagraph_capture_size", or_null(options_.largest_capture)},
           {"compile_cache", options_.warm ? "warm" : "cold"},
           {"engine", options_.offline ? "offline" : "server"},

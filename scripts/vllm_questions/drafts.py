@@ -1,4 +1,4 @@
-"""Draws what drafts for a model: a head of EAGLE's, layers of its own, a smaller model, or ngram."""
+"""Draws what drafts for a model: a head of EAGLE's, its own layers, a smaller model, or ngram."""
 
 # Classes that hand out states of their layers (SupportsEagle3), by model_type.
 _HANDS_OUT = {"llama", "qwen2", "qwen3", "qwen3_moe"}

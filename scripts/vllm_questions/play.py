@@ -135,6 +135,7 @@ def main(seed, numbers, card, out):
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="vramfit-triton-")
     _load()
     import torch
+
     from vllm_questions.dice import question
 
     torch.set_num_threads(1)  # OpenMP's do not survive a fork

@@ -354,7 +354,7 @@ TEST_F(FitRefusesFiles, OutOfRangeOrBrokenText) {
   expect_refused({{"--config", write(std::string(200, 'd') + "/" + std::string(200, 'e'), "{}")},
                   ": model_type: missing; one of"});
   expect_refused({{"--config", write("f.json", "{\"" + std::string(9999, 'f') + "_experts\": 1}")},
-                  "a mixture of experts is answered by its type's tape, and this one has none"});
+                  "a mixture of experts, whose type has no tape; vramfit model runs it"});
 }
 
 TEST_F(FitRefusesFiles, ATypeInWhichNothingRunsUnlessAnotherIsAskedFor) {

@@ -134,7 +134,7 @@ inline const std::vector<PeoplesQuestion>& further_questions() {
       {"gpt-oss-120b h100 --runtime llama.cpp", Answer, "gpt-oss-120b"},
       {"mixtral-8x22b h100 --runtime llama.cpp --quant q4_k_m", Answer, "mixtral-8x22b"},
       {"glm-4.5-air 24GB --runtime llama.cpp --quant q4_k_m --n-cpu-moe 40", Answer, "glm-4.5-air"},
-      {"llama4-scout h100", Refusal, "no step is written down"},
+      {"llama4-scout h100", Answer, "OOM"},
       {"deepseek-v3 b200 --runtime llama.cpp --quant q2_k", Answer, "deepseek-v3"},
       // "Will it run at all?"
       {"7b 8GB", Answer, "llama-shaped"},

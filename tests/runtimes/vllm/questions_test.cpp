@@ -144,6 +144,23 @@ TEST(VllmQuestions, ReplicasShareExpertsAlone) {
   }
 }
 
+TEST(VllmQuestions, WhatSeesTakesItsWeightsUnlessItIsLeftOut) {
+  const auto of = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", "gemma3-4b", "--gpu", "h200"});
+    return told(std::move(more)).at("serving");
+  };
+  // SigLIP's 27 layers of 1152 with MLPs of 4304, and a little before and behind them.
+  const double layer = 4.0 * 1152 * 1152 + 2.0 * 1152 * 4304;
+  const double more = of({}).at("weights").get<double>() -
+                      of({"--language-model-only"}).at("weights").get<double>();
+  EXPECT_NEAR(more, 2 * 27 * layer, 3e7);
+  expect_bad_input(
+      [] {
+        told({"--model", "ministral3-8b", "--gpu", "h200"});
+      },
+      {"what sees of ministral3-8b is not predicted"});
+}
+
 TEST(VllmQuestions, StatesInFourBytesTakeAWiderPage) {
   const auto blocks = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--model", "granite-4.0-h-tiny", "--gpu", "h200"});

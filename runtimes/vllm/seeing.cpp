@@ -1,0 +1,30 @@
+#include "runtimes/vllm/seeing.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit::vllm {
+namespace {
+
+/// transformers' Gemma3TextConfig, of which published configs say what differs.
+constexpr const char* kGemma3 =
+    R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+        "max_position_embeddings": 131072})";
+
+constexpr std::array kSeeing = {
+    Seeing{.name = "Qwen2_5_VLForConditionalGeneration", .text = "Qwen2ForCausalLM", .rows = 4},
+    Seeing{.name = "Qwen3VLForConditionalGeneration", .text = "Qwen3ForCausalLM", .rows = 4},
+    Seeing{.name = "Qwen3VLMoeForConditionalGeneration", .text = "Qwen3MoeForCausalLM", .rows = 4},
+    Seeing{.name = "Gemma3ForConditionalGeneration", .text = "Gemma3ForCausalLM", .usual = kGemma3},
+    Seeing{.name = "Mistral3ForConditionalGeneration", .text = "MistralForCausalLM"},
+};
+
+}  // namespace
+
+const Seeing* seeing_named(std::string_view name) {
+  const auto* found = std::find_if(kSeeing.begin(), kSeeing.end(),
+                                   [&](const Seeing& one) { return one.name == name; });
+  return found == kSeeing.end() ? nullptr : found;
+}
+
+}  // namespace vramfit::vllm

@@ -1,0 +1,130 @@
+#include "runtimes/vllm/tower.h"
+
+#include "model/config/limits.h"
+#include "runtimes/vllm/limits.h"
+
+namespace vramfit::vllm {
+namespace {
+
+constexpr std::int64_t kMostOfAPatch = 1 << 10;
+
+class Tower {
+ public:
+  Tower(const Config& config, const JsonReader& vision)
+      : text_(config.integer({"hidden_size"}, kMostHidden)),
+        vision_(vision),
+        hidden_(of("hidden_size", 1152, kMostHidden)),
+        ffn_(of("intermediate_size", 4304, kMostWidth)),
+        deep_(config.size_of("vision_config", "deepstack_visual_indexes")) {}
+
+  /// qwen2_5_vl.py: norms without a bias, a gated MLP with one.
+  std::vector<Tile> qwen2_5() {
+    const std::int64_t patch = of("patch_size", 14, kMostOfAPatch);
+    whole(hidden_, channels() * of("temporal_patch_size", 2, kMostOfAPatch) * patch * patch);
+    rotations();
+    for (std::int64_t i = 0; i < of("depth", 32, kMaxLayers); ++i) {
+      whole(hidden_);
+      whole(hidden_);
+      attention(true);
+      split(2 * ffn_, hidden_, true);
+      split(hidden_, ffn_, true);
+    }
+    whole(hidden_);
+    merger(merged());
+    return std::move(tiles_);
+  }
+
+  /// qwen3_vl.py: positions are looked up, and what several layers see is merged, too.
+  std::vector<Tile> qwen3() {
+    const std::int64_t patch = of("patch_size", 16, kMostOfAPatch);
+    whole(hidden_, channels() * of("temporal_patch_size", 2, kMostOfAPatch) * patch * patch);
+    whole(hidden_);
+    whole(of("num_position_embeddings", 2304, kMostWidth), hidden_);
+    rotations();
+    layers(of("depth", 27, kMaxLayers));
+    norm(hidden_);
+    merger(merged());
+    for (std::size_t i = 0; i < deep_; ++i) {
+      norm(merged());
+      merger(merged());
+    }
+    return std::move(tiles_);
+  }
+
+  /// siglip.py, and gemma3_mm.py's projector.
+  std::vector<Tile> siglip() {
+    const std::int64_t patch = of("patch_size", 16, kMostOfAPatch);
+    const std::int64_t along = of("image_size", 224, 1 << 14) / patch;
+    whole(hidden_, channels() * patch * patch);
+    whole(hidden_);
+    whole(along * along, hidden_);
+    layers(of("num_hidden_layers", 12, kMaxLayers));
+    norm(hidden_);
+    whole(hidden_, text_);
+    whole(hidden_);
+    return std::move(tiles_);
+  }
+
+ private:
+  std::int64_t of(const char* key, std::int64_t usual, std::int64_t most) const {
+    return vision_.integer_or(key, usual, 1, most);
+  }
+  std::int64_t channels() const { return of("in_channels", of("in_chans", 3, 64), 64); }
+  std::int64_t merged() const {
+    const std::int64_t side = of("spatial_merge_size", 2, 64);
+    return hidden_ * side * side;
+  }
+  void whole(std::int64_t rows, std::int64_t columns = 1) { tiles_.push_back({rows, columns}); }
+  void norm(std::int64_t width) {
+    whole(width);
+    whole(width);
+  }
+  void split(std::int64_t rows, std::int64_t columns, bool bias) {
+    tiles_.push_back({rows, columns, true});
+    if (bias) whole(rows);
+  }
+  void attention(bool bias) {
+    split(3 * hidden_, hidden_, bias);
+    split(hidden_, hidden_, bias);
+  }
+  void layers(std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      norm(hidden_);
+      norm(hidden_);
+      attention(true);
+      split(ffn_, hidden_, true);
+      split(hidden_, ffn_, true);
+    }
+  }
+  /// Of so many neighbours' channels one token's.
+  void merger(std::int64_t width) {
+    split(width, width, true);
+    split(of("out_hidden_size", text_, kMostHidden), width, true);
+  }
+  /// Of half a head's width, for images of so many patches a side.
+  void rotations() {
+    constexpr std::int64_t kSide = 8192;
+    whole(kSide, hidden_ / of("num_heads", 16, kMostHidden) / 2);
+  }
+
+  std::int64_t text_;
+  const JsonReader& vision_;
+  std::int64_t hidden_;
+  std::int64_t ffn_;
+  std::size_t deep_;  ///< layers whose states are merged besides
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace
+
+std::vector<Tile> tower_of(const Config& config, std::string_view architecture) {
+  const auto vision = config.object("vision_config");
+  if (!vision) return {};
+  Tower tower(config, *vision);
+  if (architecture == "Qwen2_5_VLForConditionalGeneration") return tower.qwen2_5();
+  if (architecture == "Qwen3VLForConditionalGeneration") return tower.qwen3();
+  if (architecture == "Gemma3ForConditionalGeneration") return tower.siglip();
+  return {};
+}
+
+}  // namespace vramfit::vllm

@@ -47,6 +47,11 @@ def _says(text: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)|`([^`]*)`", lambda match: match[1] or match[2], line)
 
 
+def _unbroken(match: re.Match[str]) -> str:
+    """Flags within a line of text: browsers break them after their hyphens."""
+    return re.sub(r"--[\w-]+", r'<span class="unbroken">\g<0></span>', match[0])
+
+
 def _page(title: str, says: str, body: str) -> str:
     parts = {"title": html.escape(title), "says": html.escape(says), "body": body}
     template = (_HERE / "docs.html").read_text(encoding="utf-8")
@@ -65,6 +70,7 @@ def docs(site: Path) -> None:
         text = path.read_text(encoding="utf-8")
         pages[path.stem] = (_title(text), _says(text))
         body = re.sub(r'href="([^"]*)"', _within, markdown.render(text))
+        body = re.sub(r"(?<!<pre>)<code>.*?</code>", _unbroken, body)
         # What may have to be moved sideways can be reached by keyboard.
         body = body.replace("<pre>", '<pre tabindex="0">').replace("</table>", "</table></div>")
         body = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", body)  # names no column

@@ -1,10 +1,11 @@
 """The OOM cliff by strategy: the table of all there are, and memory against batch."""
 
 import dataclasses
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from vramfit_plots.figures import style
 from vramfit_plots.rows import parse, strategy_of
 from vramfit_plots.sources import OURS, PREDICTED, THEIRS
@@ -224,3 +225,19 @@ def test_figures_stand_as_far_apart_as_they_are_wide(places, widths):
     edges = [(m - w / 2, m + w / 2) for m, w in zip(moved, widths, strict=True)]
     assert all(b[0] >= a[1] - 1e-9 for a, b in pairwise(edges))
     assert moved[-1] == pytest.approx(places[-1]), "what overlaps nothing stays"
+
+
+def test_no_figure_stands_on_another(inputs):
+    """Nor do PyTorch's below a card's line on vramfit's above the next."""
+    with style.styled():
+        figure = oom_cliff.draw(inputs).figure
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+    renderer = canvas.get_renderer()
+    pairs = 0
+    for axes in figure.axes:
+        boxes = [text.get_window_extent(renderer).padded(-2) for text in axes.texts]
+        for box, other in combinations(boxes, 2):
+            assert not box.overlaps(other)
+            pairs += 1
+    assert pairs > 50

@@ -23,7 +23,8 @@ _LINES = {"none": "-", "selective": ":", "full": "--"}  # by checkpointing
 _BATCHES = (1, 4, 16, 64, 256)  # with a tick
 _ROOM = 2.0  # right of the largest batch, for figures
 _DIGIT = 0.031  # of a panel's width: what one of a figure takes
-_ABOVE, _BELOW = (0, 4), (0, -11)  # points: vramfit's figures and PyTorch's, beside a mark
+_OFFSETS = {"vramfit": (0, 4), "PyTorch": (0, -11)}  # points: figures, beside a mark
+_HIGH, _TALL = 145, 8  # points: of a panel's axes, and of a figure
 
 _PRINTED = {"marker": "x", "color": style.INK, "ms": 6, "mew": 1.6}  # what the article has
 
@@ -61,22 +62,44 @@ def apart(places: Sequence[float], widths: Sequence[float]) -> list[float]:
     return [at + width / 2 + start for at, (_, width, start) in zip(moved, texts, strict=True)]
 
 
-def _say_largest(axes: Axes, side: str, curves: Sequence[Sequence[Point]]) -> None:
+def _rows(axes: Axes, points: Sequence[tuple[str, Point]]) -> list[list[tuple[str, Point]]]:
+    """Sides' figures that stand at about the same height, and so in each other's way."""
+    rows: list[list[tuple[str, Point]]] = []
+    begins = -np.inf
+    for height, side, point in sorted(
+        ((_height(axes, side, point), side, point) for side, point in points),
+        key=lambda text: text[0],
+    ):
+        if height - begins > _TALL:
+            rows.append([])
+            begins = height
+        rows[-1].append((side, point))
+    return rows
+
+
+def _height(axes: Axes, side: str, point: Point) -> float:
+    """Points, about."""
+    return point.total / GB / axes.get_ylim()[1] * _HIGH + float(_OFFSETS[side][1])
+
+
+def _say_largest(axes: Axes, shown: Mapping[str, Sequence[Sequence[Point]]]) -> None:
     """Beside their marks, moved as far apart as figures need; once the axes' limits stand."""
-    by_card: dict[Card | None, list[Point]] = {}
-    for point in (point for points in curves for point in largest(points)):
-        by_card.setdefault(point.card, []).append(point)
     to_axes = axes.transData + axes.transAxes.inverted()
-    offset = _ABOVE if side == "vramfit" else _BELOW
-    for points in by_card.values():
-        points.sort(key=lambda point: point.batch)
-        places = [float(to_axes.transform((point.batch, 1))[0]) for point in points]
-        widths = [_DIGIT * (1 + len(number(point.batch))) for point in points]
-        for point, place in zip(points, apart(places, widths), strict=True):
+    every = [
+        (side, point)
+        for side, curves in shown.items()
+        for points in curves
+        for point in largest(points)
+    ]
+    for row in _rows(axes, every):
+        row.sort(key=lambda text: text[1].batch)
+        places = [float(to_axes.transform((point.batch, 1))[0]) for _, point in row]
+        widths = [_DIGIT * (0.5 + len(number(point.batch))) for _, point in row]
+        for (side, point), place in zip(row, apart(places, widths), strict=True):
             at = (place, point.total / GB)
             beside = {"xycoords": axes.get_yaxis_transform(), "ha": "center"}
             look = {"strong": True, "size": 8, "color": style.WORDS_OF[side], "over_lines": True}
-            style.say(axes, number(point.batch), at, offset, **look, **beside)
+            style.say(axes, number(point.batch), at, _OFFSETS[side], **look, **beside)
 
 
 def _key(shown: Shown) -> list[tuple[str, Artist]]:
@@ -126,12 +149,15 @@ def panels(
     for axes, recipe in zip(drawn, recipes, strict=True):
         _frame(axes, name_of(recipe), vram)
         axes.set_xlim(0.8, _ROOM * highest)
-        for side, curves in shown.items():
-            own = {s: points for s, points in curves.items() if s.stored == recipe}
-            for strategy, points in own.items():
+        own = {
+            side: {s: points for s, points in curves.items() if s.stored == recipe}
+            for side, curves in shown.items()
+        }
+        for side, curves in own.items():
+            for strategy, points in curves.items():
                 line = _LINES[strategy.checkpointing.partition(",")[0]]
                 _draw_curve(axes, points, style.LINE_OF[side], line)
-            _say_largest(axes, side, list(own.values()))
+        _say_largest(axes, {side: list(curves.values()) for side, curves in own.items()})
         for point in printed.get(recipe, ()):
             axes.plot(point.batch, point.total / GB, linestyle="", zorder=4, **_PRINTED)
     if style.is_narrow():

@@ -121,7 +121,7 @@ def _sizes(dice, longest, tape):
         "moe_layer_start_index": 1,
         "rotary_dim": dim // 2,
         "conv_L_cache": dice.randint(3, 6),
-        "global_head_dim": 2 * dim,
+        "global_head_dim": 256 + 2 * dim,
         "num_global_key_value_heads": 1,
     }
     for key in "max_seq_len", "n_positions":

@@ -47,6 +47,8 @@ def held_lines(points, config, rule, heads_are):
             lines.append(f"holds {key} {value!r}")
     lines += [f"holds partial_rotary_factor {each!r}" for each in rotary_fractions(config)]
     lines += [f"holds {key} {said}" for key, said in _WIDTHS.items() if _is_null(config, key)]
+    # transformers/integrations/sdpa_attention.py (use_gqa_in_sdpa): wider heads are repeated.
+    lines += ["holds global_head_dim >256"] if "global_head_dim" in names else []
     if heads_are is HeadsAre.POWERS:
         heads = type(config).attribute_map.get("num_attention_heads", "num_attention_heads")
         lines.append(f"holds {heads} power_of_two")

@@ -67,7 +67,7 @@ _SIZES = {
     "conv_L_cache": (4, 3, 6, 5),
     "hidden_size_per_layer_input": (24, 40, 56, 88),
     "vocab_size_per_layer_input": (896, 1216, 1088, 1344),
-    "global_head_dim": (96, 112, 80, 144),
+    "global_head_dim": (272, 320, 288, 352),  # more than attention takes with grouped heads
     "num_global_key_value_heads": (1, 2, 4, 2),
     "laurel_rank": (12, 20, 28, 36),
 }

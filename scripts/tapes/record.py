@@ -18,6 +18,7 @@ from points import COUNT, LAST_LAYER, HeadsAre, config_at, inputs_at, symbols, w
 from roll import rolled
 from shorten import Parts
 from solve import NoSizeError, Solver, merged, values_apart
+from spans import spans_of
 from transformers import AutoConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from variants import told_of, variants_of, whole
@@ -108,6 +109,10 @@ class _Recording:
             return
         batch, seq = inputs_at(point, self._heads_are)
         trace = trained(model, batch, seq, mode.autocast, {"": model} | _boundaries(model))
+        spans = spans_of(trace.events, layers_of(model)[0] + ".")
+        self._is_plain = all(
+            span.begins == span.enters and trace.events[span.leaves].count == 1 for span in spans
+        )
         self._add(mode.name("train"), point, model.config, trace, mode)
         gc.collect()
 
@@ -162,6 +167,8 @@ class _Recording:
         lines += [f"layers num_hidden_layers {path}", rule]
         lines += [f"without generation: {self._without}"] if self._without else []
         lines += [] if model.supports_gradient_checkpointing else ["without checkpointing"]
+        # What such a checkpoint takes and gives beside hidden states has gradients of its own.
+        lines += [] if self._is_plain else ["without reentrant checkpointing"]
         code = inspect.getsource(inspect.getmodule(type(model)))
         lines += ["without fp16"] if "dtype == torch.float16:" in code else []
         scales = type(model.get_input_embeddings()).forward is not torch.nn.Embedding.forward

@@ -58,6 +58,7 @@ class Enter:
 class Leave:
     path: str
     gives: object = None  # the first tensor that it gives
+    count: int = 0  # how many it gives
 
 
 @dataclass
@@ -293,7 +294,7 @@ class Tracer:
     def _leave(self, path, result):
         found = _tensors_in([result])
         gives = self._known.get(id(found[0])) if found else None
-        self.trace.events.append(Leave(path, gives))
+        self.trace.events.append(Leave(path, gives, len(found)))
 
     def _argument(self, value):
         if isinstance(value, torch.Tensor):

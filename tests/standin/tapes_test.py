@@ -71,7 +71,7 @@ MODELS = {
     },
     "gemma4_text": {  # whose last layers use keys and values of others
         "head_dim": 64,
-        "global_head_dim": 96,
+        "global_head_dim": 288,
         "hidden_size_per_layer_input": 48,
         "vocab_size_per_layer_input": 7000,
         "num_kv_shared_layers": 4,
@@ -108,7 +108,7 @@ WAYS = (
     "qwen3_next --batch 1 --seq 300 --precision fp32",
     "qwen3_next --generate 8 --batch 2 --seq 40",
     "gemma4_text --batch 2 --seq 100",
-    "gemma4_text --batch 1 --seq 300 --checkpoint full",
+    "gemma4_text --batch 1 --seq 300 --optimizer sgd",
     "gemma4_text --generate 8 --batch 2 --seq 130",
     "bloom --batch 2 --seq 100",
     "bloom --batch 3 --seq 77 --precision fp32 --autocast bf16",

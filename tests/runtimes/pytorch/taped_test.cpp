@@ -177,7 +177,7 @@ TEST(OpTape, PartsAreToldByNoMoreThanOthersHave) {
   const std::string other = "program prefill\nmain from train\n";
   EXPECT_EQ(refusal(text + other + "same 3\nend\nend"),
             "tape: line 10: what it is from has no 3 lines more");
-  EXPECT_EQ(refusal(text + other + "skip x\nend\nend"), "tape: line 10: 'x' is no number of lines");
+  EXPECT_EQ(refusal(text + other + "skip x\nend\nend"), "tape: line 10: 'x' is no whole number");
   EXPECT_EQ(refusal(text + other + "same 1\n%2 = neg %y\nend\nend"),
             "tape: line 11: '%y' is no register");
   EXPECT_EQ(refusal(text + "program prefill\nmain by train\n"),

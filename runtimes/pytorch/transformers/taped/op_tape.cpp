@@ -41,9 +41,16 @@ Body::Body(std::vector<Instruction> steps_) : steps(std::move(steps_)) {
     }
   });
   shared.assign(named.begin(), named.end());
+  std::set<std::uint32_t> used;
   for (const Instruction& each : steps) {
+    Instruction taken = each;
+    taken.results.clear();
+    each_register({&taken, 1}, [&](const Register& place) {
+      if (place.scope == Register::Scope::Program) used.insert(place.number);
+    });
     for (const Register& place : each.results) {
-      if (place.scope == Register::Scope::Program) made.push_back(place.number);
+      const bool is_new = place.scope == Register::Scope::Program && !used.contains(place.number);
+      if (is_new) made.push_back(place.number);
     }
     if (each.kind != Instruction::Kind::Passed) continue;
     for (const Operand& operand : each.args) passed.push_back(operand.tensor.number);

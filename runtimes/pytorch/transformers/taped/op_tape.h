@@ -107,7 +107,7 @@ struct Body {
   std::size_t carried = 0;
   std::vector<std::uint32_t> shared;
   std::vector<std::uint32_t> passed;  ///< those of them that Passed names
-  std::vector<std::uint32_t> made;    ///< those of them that it makes
+  std::vector<std::uint32_t> made;    ///< those of them that it makes, and is not given
 };
 
 struct Program {
@@ -154,6 +154,7 @@ struct OpTape {
   /// a fraction, or nothing: a power of two.
   using Held = std::variant<std::monostate, Expression, double>;
   std::vector<std::pair<std::string, Held>> holds;
+  std::map<std::string, std::int64_t> above;   ///< keys that had more than that, of other code
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
@@ -161,6 +162,7 @@ struct OpTape {
   bool scales_embedding = false;
   bool has_fp16 = true;     ///< its code does not ask for that type, and do other things then
   bool checkpoints = true;  ///< transformers has activation checkpointing for the type
+  bool reenters = true;     ///< its layers take and give hidden states alone
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
   std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of
   std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too

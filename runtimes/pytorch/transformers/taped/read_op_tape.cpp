@@ -31,7 +31,7 @@ std::size_t count_named(std::string_view word) {
   const char* const last = word.data() + word.size();
   const auto [end, error] = std::from_chars(word.data(), last, count);
   if (error != std::errc() || end != last) {
-    throw BadInput("'" + std::string(word) + "' is no number of lines");
+    throw BadInput("'" + std::string(word) + "' is no whole number");
   }
   return count;
 }
@@ -97,7 +97,11 @@ class Reader {
     } else if (first == "flag") {
       tape_.flags[word(1)] = {word(2), word(words_.size() > 3 ? 3 : 2)};
     } else if (first == "holds") {
-      tape_.holds.emplace_back(word(1), operand_held(word(2)));
+      if (word(2).starts_with('>')) {
+        tape_.above[word(1)] = static_cast<std::int64_t>(count_named(word(2).substr(1)));
+      } else {
+        tape_.holds.emplace_back(word(1), operand_held(word(2)));
+      }
     } else if (first == "alias") {
       tape_.aliases[word(1)] = word(2);
     } else if (first == "cycle") {
@@ -127,6 +131,7 @@ class Reader {
       program();
     } else if (first == "without") {
       if (word(1) == "checkpointing") tape_.checkpoints = false;
+      if (word(1) == "reentrant") tape_.reenters = false;
       if (word(1) == "fp16") tape_.has_fp16 = false;
     } else if (first != "made") {
       throw BadInput("'" + first + "' begins no line of a tape");

@@ -5,6 +5,7 @@
 
 #include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
+#include "runtimes/pytorch/transformers/taped/handed.h"
 #include "runtimes/pytorch/transformers/taped/taped_lm.h"
 
 namespace vramfit::pytorch {
@@ -28,29 +29,6 @@ bool is_named_behind(const Body& main, const Instruction& layers, const Register
   return named;
 }
 
-/// What layers make for later ones is where all of them look for it (a dict that each is called
-/// with), also as one is run again, to its end or not.
-class Handed {
- public:
-  Handed(std::vector<Tensor>& kept, std::vector<Tensor>& own, const Body& layer)
-      : kept_(kept), own_(own), layer_(layer) {
-    for (const std::uint32_t number : layer.shared) {
-      if (kept[number].defined()) own[number] = kept[number];
-    }
-    for (const std::uint32_t number : layer.made) kept[number].reset();
-  }
-  Handed(const Handed&) = delete;
-  Handed& operator=(const Handed&) = delete;
-  ~Handed() {
-    for (const std::uint32_t number : layer_.made) kept_[number] = std::move(own_[number]);
-  }
-
- private:
-  std::vector<Tensor>& kept_;
-  std::vector<Tensor>& own_;
-  const Body& layer_;
-};
-
 }  // namespace
 
 void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
@@ -59,6 +37,7 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
   frame.carried.resize(std::max(frame.carried.size(), body.carried));
   Frame inner{frame.program, own,         frame.carried, static_cast<int>(layer),
               frame.sizes,   frame.bound, frame.step,    nullptr};
+  inner.others = frame.others;
   if (frame.step != nullptr) {
     auto& cache = static_cast<Cache&>(*frame.step->cache);
     inner.state = &cache.layers.at(static_cast<std::size_t>(layer));
@@ -101,10 +80,11 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
                           keeps](const Tensor& input) {
       Registers all = shared;
       for (const std::uint32_t number : layer.passed) all.at(number) = passed->at(number);
-      const Handed others(*kept, all, layer);
+      Handed others(*kept, all, layer);
       Registers none;
       Registers handed{input};
       Frame own{all, none, handed, kNoLayer, sizes, nullptr};
+      own.others = &others;
       run_layer(program, i, own);
       Tensor output = std::move(handed.front());
       if (const auto next = beside.lock()) {

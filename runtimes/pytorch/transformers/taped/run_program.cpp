@@ -5,6 +5,7 @@
 
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
+#include "runtimes/pytorch/transformers/taped/handed.h"
 #include "runtimes/pytorch/transformers/taped/taped_lm.h"
 
 namespace vramfit::pytorch {
@@ -116,7 +117,10 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
   }
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
     if (instruction.results[i].scope == Register::Scope::None) continue;
-    at(instruction.results[i], frame) = std::move(results.at(i));
+    const Register& place = instruction.results[i];
+    at(place, frame) = std::move(results.at(i));
+    const bool for_others = frame.others != nullptr && place.scope == Register::Scope::Program;
+    if (for_others) frame.others->made(place.number);
   }
 }
 

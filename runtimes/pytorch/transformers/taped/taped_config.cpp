@@ -102,6 +102,10 @@ std::optional<double> fraction(const nlohmann::json& config, const std::string& 
 
 /// Sizes that were one where it was recorded have no expression of their own.
 void require_held(const nlohmann::json& config, const ConfigKeys& keys, const OpTape& tape) {
+  for (const auto& [key, least] : tape.above) {
+    if (!keys.has(key) || keys(key) > least) continue;
+    refuse(tape, key, std::to_string(keys(key)), "more than " + std::to_string(least));
+  }
   for (const auto& [key, held] : tape.holds) {
     std::string own;
     std::string recorded;

@@ -26,6 +26,11 @@ TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config
   if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
     throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
   }
+  if (settings.checkpoint == GradientCheckpointing::Reentrant && !tape.reenters) {
+    throw BadInput("checkpoint: of " + tape.model_type +
+                   " reentrant is not predicted yet: its layers take or give more than hidden "
+                   "states; full, or vramfit model runs it");
+  }
   if (settings.type == ScalarType::Half && !tape.has_fp16) {
     throw BadInput("precision: in fp16 " + tape.model_type +
                    "'s code does other things, which were not recorded; vramfit model runs it");

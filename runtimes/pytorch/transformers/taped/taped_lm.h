@@ -12,6 +12,8 @@
 
 namespace vramfit::pytorch {
 
+class Handed;
+
 /// A causal language model that does what its tape says.
 class TapedLm final : public CausalLm {
  public:
@@ -47,6 +49,7 @@ class TapedLm final : public CausalLm {
     OfPlaces<Tensor>* bound;           ///< what becomes the model's
     const StepInputs* step = nullptr;  ///< of generate()
     Registers* state = nullptr;        ///< what its cache holds of the layer
+    Handed* others = nullptr;          ///< what a layer that may be run again makes for later ones
   };
 
   /// What names the module of a parameter: "mlp.gate_proj" of "mlp.gate_proj.weight". One that is

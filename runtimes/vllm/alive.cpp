@@ -67,6 +67,12 @@ bool by_triton_kernels(const Shape& shape, const Options& options, int sm) {
   return is_hopper(sm) && in_mxfp4(shape, options);
 }
 
+Alive shared_experts(const Shape& shape, const Options& options) {
+  const std::int64_t shared = experts_of_rank(shape, options).shared;
+  if (shared == 0 || !options.eager) return {};
+  return {shape.hidden, shape.hidden, shape.hidden, shape.hidden, 2 * shared, shared};
+}
+
 Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int sm) {
   if (by_triton_kernels(shape, options, sm)) {
     // OAITritonExperts: beside, of the second product what each expert makes of a token.
@@ -88,7 +94,7 @@ Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int 
       rank.steps * 3 * kWord * shape.experts.used + kWord * shape.experts.count;
   Alive alive = {q / ranks, routed / own};
   alive.insert(alive.end(), static_cast<std::size_t>(4 + more), shape.hidden);
-  if (shape.experts.shared > 0) {
+  if (shape.experts.shared > 0 && !options.eager) {
     alive.push_back(2 * rank.shared);
     alive.push_back(rank.shared);
   }

@@ -39,6 +39,10 @@ Alive latent(const Shape& shape, const Layer& layer, std::int64_t ranks);
 /// that a token goes to its weight, number and place.
 Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int sm);
 
+/// Op by op, while the experts work that every token passes: what went in, its norm, the residual
+/// stream and what the layer's caller holds. Otherwise they are among the above.
+Alive shared_experts(const Shape& shape, const Options& options);
+
 /// Whether its experts are stored in MXFP4.
 bool in_mxfp4(const Shape& shape, const Options& options);
 /// Whether these are multiplied by triton_kernels, as on Hopper; by Marlin elsewhere.

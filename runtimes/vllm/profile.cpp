@@ -103,6 +103,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
     if (layer.experts) {
       beside = static_cast<std::int64_t>(workspace);
       see(mixed(shape, layer, options, sm));
+      see(shared_experts(shape, options));
     } else {
       // Beside gate and up, which are held, what goes into down, in a byte each.
       const bool more = options.eager && shape.keeps_up() && in_bytes;

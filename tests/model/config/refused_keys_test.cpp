@@ -133,8 +133,8 @@ TEST(RefusedKeys, Meaning) {
        {"llama", {{"architectures", R"(["Eagle3LlamaForCausalLM"])"}}, "architectures", "drafts"},
        {"llama", {{"architectures", R"(["LlamaForCausalLMEagle3"])"}}, "architectures", "drafts"},
        {"llama", {{"compression_config", "{}"}}, "compression_config", "in 16 bits"},
-       {"llama", {{"num_local_experts", "8"}}, "num_local_experts", "dense model"},
-       {"qwen2", {{"num_experts", "60"}}, "num_experts", "dense model"},
+       {"llama", {{"num_local_experts", "8"}}, "num_local_experts", "no tape"},
+       {"qwen2", {{"num_experts", "60"}}, "num_experts", "no tape"},
        {"llama", {{"attention_bias", "1"}}, "attention_bias", "is 1; true or false"},
        {"llama", {{"mlp_bias", "\"no\""}}, "mlp_bias", "true or false"},
        {"mistral", {{"attention_bias", "true"}}, "attention_bias", "only false"},
@@ -145,9 +145,9 @@ TEST(RefusedKeys, Meaning) {
 
 TEST(RefusedKeys, PartsThatNoFamilyHas) {
   expect_refused(
-      {{"qwen2", {{"n_routed_experts", "64"}}, "n_routed_experts", "dense model"},
-       {"qwen2", {{"num_experts_per_tok", "8"}}, "num_experts_per_tok", "dense model"},
-       {"llama", {{"moe_intermediate_size", "1408"}}, "moe_intermediate_size", "dense model"},
+      {{"qwen2", {{"n_routed_experts", "64"}}, "n_routed_experts", "no tape"},
+       {"qwen2", {{"num_experts_per_tok", "8"}}, "num_experts_per_tok", "no tape"},
+       {"llama", {{"moe_intermediate_size", "1408"}}, "moe_intermediate_size", "no tape"},
        {"llama", {{"quantization", "{\"bits\": 4}"}}, "quantization", "in 16 bits"},
        {"llama", {{"output_hidden_states", "true"}}, "output_hidden_states", "only false"},
        {"llama", {{"output_attentions", "1"}}, "output_attentions", "is 1; only false"},

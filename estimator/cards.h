@@ -62,7 +62,7 @@ const std::vector<Card>& cards();
 using IsName = std::function<bool(std::string_view name)>;
 
 /// The one of them that is meant, read without the others, which takes a tenth of the time. Null:
-/// none or several are, or only cards() can tell. Throws BadInput.
+/// none or several are, or the catalogue is not what is built in: then cards() tells.
 const Card* card_whose_name(const IsName& is_name);
 
 /// Those of data/other_gpus.json, which have no CUDA: Macs and AMD's. Throws BadInput.

@@ -42,6 +42,8 @@ const EmbeddedFile* find_embedded(const std::string& file) {
 
 }  // namespace
 
+bool data_is_built_in() { return own_folder().empty(); }
+
 bool has_data(const std::string& file) {
   std::error_code error;
   const fs::path folder = own_folder();

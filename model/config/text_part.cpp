@@ -79,7 +79,7 @@ std::optional<Json> text_of(Json& parent, const JsonReader& json, const std::str
 
 /// What its parent says of it where it does not itself.
 void inherit(Json& text, const Json& parent) {
-  for (const char* key : {"dtype", "torch_dtype", "tie_word_embeddings"}) {
+  for (const char* key : {"dtype", "torch_dtype", "tie_word_embeddings", "quantization_config"}) {
     const auto value = parent.find(key);
     if (value != parent.end() && !text.contains(key)) text[key] = *value;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/errors.h"
+
 namespace vramfit {
 namespace {
 
@@ -86,6 +88,9 @@ DriverAddresses::Region DriverAddresses::make_region(std::uint64_t bytes) {
   const auto gap = std::find_if(gaps_.begin(), gaps_.end(), [whole](const Span& each) {
     return each.bytes >= whole + kRegionUnit;
   });
+  if (gap == gaps_.end()) {
+    throw BadInput("sizes: more than there are addresses for; a smaller batch, seq or model");
+  }
   gap->bytes -= whole;
   const Span span = {gap->end(), whole};
   return {span, FreeSpans({span}), false};

@@ -170,7 +170,9 @@ void validate(const ModelConfig& config, const TorchOptions& options) {
     throw BadInput("fused-lm-head: is predicted of one GPU; vramfit run runs it over several");
   }
   if (training.fused_head && config.head_bias) {
-    throw BadInput("fused-lm-head: is not predicted of a head with a bias; vramfit run");
+    throw BadInput(
+        "fused-lm-head: is not predicted of a head with a bias; vramfit run, or whole logits "
+        "without it");
   }
   if (training.lora) {
     require_lora(config.family, training.lora->rank, training.lora->targets,

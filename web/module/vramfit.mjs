@@ -81,9 +81,19 @@ export class Vramfit {
 
   /** The same as the text that `vramfit --json` prints. */
   json(flags, told) {
-    this.#told = told;
+    if (this.#told) throw new Error('what hears of a question asks another meanwhile');
+    let fault;
+    this.#told = (text) => {
+      try {
+        if (!fault) told?.(text);
+      } catch (error) {
+        fault = { error }; // thrown when the module is done, which would be left half way
+      }
+    };
     try {
-      return decoder.decode(this.#call('vramfit_ask', flags));
+      const text = decoder.decode(this.#call('vramfit_ask', flags));
+      if (fault) throw fault.error;
+      return text;
     } finally {
       this.#told = undefined;
     }

@@ -29,8 +29,11 @@ TEST(LlamaCpp, AnswersAboutModelsThatNoReaderHas) {
   for (const std::string& name : more_model_names()) {
     SCOPED_TRACE(name);
     if (of_vllm_alone.contains(name)) {
-      expect_bad_input([&] { told({"--model", name, "-c", "4096", "--gpu", "h200"}); },
-                       {"not known here under llama.cpp"});
+      expect_bad_input(
+          [&] {
+            told({"--model", name, "-c", "4096", "--gpu", "h200"});
+          },
+          {"not known here under llama.cpp"});
       continue;
     }
     const Json answer = told({"--model", name, "-c", "4096", "--gpu", "h200"});

@@ -48,6 +48,23 @@ TEST(TextPart, IsAModelsOwnConfigWhereItIsWhole) {
   EXPECT_EQ(parse_hugging_face(whole.dump(), "x").notes.size(), 1U);
 }
 
+TEST(TextPart, IsQuantisedAsTheWholeIs) {
+  nlohmann::json whole = nlohmann::json::parse(kGemma);
+  whole["quantization_config"] = {{"quant_method", "awq"}, {"bits", 4}};
+  const auto read = [](const nlohmann::json& config) {
+    try {
+      return parse_hugging_face(config.dump(), "x").stored_quant.empty() ? "plain" : "quantised";
+    } catch (const BadInput&) {
+      return "refused";
+    }
+  };
+  nlohmann::json within = whole;
+  within["text_config"]["quantization_config"] = within["quantization_config"];
+  within.erase("quantization_config");
+  EXPECT_STREQ(read(whole), read(within));
+  EXPECT_STRNE(read(whole), "plain");
+}
+
 TEST(TextPart, OfQwensModelsThatSeeTurnsInOneDimension) {
   const ModelConfig model = parse_hugging_face(
       R"({"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl",

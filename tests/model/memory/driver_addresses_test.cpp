@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "model/errors.h"
+
 namespace vramfit {
 namespace {
 
@@ -98,6 +100,13 @@ TEST(DriverAddresses, SegmentsLieApartInWhateverOrderThingsCome) {
       }
     }
   }
+}
+
+TEST(DriverAddresses, ThatThereAreNoneMoreOfAreRefused) {
+  DriverAddresses addresses;
+  EXPECT_THROW(addresses.take(std::uint64_t{1} << 63), BadInput);
+  addresses.take(std::uint64_t{1} << 61);
+  EXPECT_THROW(for (int i = 0; i < 8; ++i) addresses.take(std::uint64_t{1} << 61), BadInput);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "runtimes/vllm/tower.h"
 
+#include <string>
+
 #include "model/config/limits.h"
 #include "runtimes/vllm/limits.h"
 
@@ -15,7 +17,11 @@ class Tower {
         vision_(vision),
         hidden_(of("hidden_size", 1152, kMostHidden)),
         ffn_(of("intermediate_size", 4304, kMostWidth)),
-        deep_(config.size_of("vision_config", "deepstack_visual_indexes")) {}
+        deep_(config.size_of("vision_config", "deepstack_visual_indexes")) {
+    if (deep_ > static_cast<std::size_t>(of("depth", 27, kMaxLayers))) {
+      vision_.fail("deepstack_visual_indexes", "are more than its layers; no more than these");
+    }
+  }
 
   /// qwen2_5_vl.py: norms without a bias, a gated MLP with one.
   std::vector<Tile> qwen2_5() {
@@ -72,7 +78,10 @@ class Tower {
   std::int64_t channels() const { return of("in_channels", of("in_chans", 3, 64), 64); }
   std::int64_t merged() const {
     const std::int64_t side = of("spatial_merge_size", 2, 64);
-    return hidden_ * side * side;
+    const std::int64_t width = hidden_ * side * side;
+    if (width <= kMostWidth) return width;
+    vision_.fail("spatial_merge_size", "puts together more than " + std::to_string(kMostWidth) +
+                                           " channels of neighbours; less");
   }
   void whole(std::int64_t rows, std::int64_t columns = 1) { tiles_.push_back({rows, columns}); }
   void norm(std::int64_t width) {

@@ -72,6 +72,9 @@ void require_even_shares(const Shape& shape, const Options& options, const std::
   if (first.keeps != Keeps::Latent) ranks.share_or_repeat(first.kv_heads, "heads of keys");
   require_even_states(shape.recurrent, ranks);
   for (const Layer& layer : shape.layers) ranks.share(layer.ffn, "channels of an MLP");
+  if (!options.text_only) {
+    for (const Tile& tile : shape.tower) ranks.share(tile.shares, "heads or channels of what sees");
+  }
   require_even_experts(shape, options);
   if (!shares_tokens_out(options)) ranks.share(shape.experts.shared, "channels of shared experts");
 }

@@ -188,6 +188,12 @@ TEST(VllmHostileConfigs, RanksHaveAsMuchEachOfWhateverIsDivided) {
   expect_unshared(with(convolutions(), "conv_dim", 4), "8", {"4 channels of convolutions"});
   expect_unshared(with(small("MistralForCausalLM", "mistral"), "intermediate_size", 2049), "8",
                   {"2049 channels of an MLP are not shared out evenly by 8"});
+  Json tower = seeing(1024, 2);
+  tower["vision_config"]["intermediate_size"] = 3420;
+  expect_unshared(tower, "8", {"3420 heads or channels of what sees"});
+  EXPECT_TRUE(told(tower, {"--tensor-parallel-size", "8", "--language-model-only"})
+                  .at("refusal")
+                  .is_null());
   expect_unshared(with(next(), "shared_expert_intermediate_size", 510), "4",
                   {"510 channels of shared experts"});
   expect_unshared(with(next(), "moe_intermediate_size", 511), "2",

@@ -84,15 +84,16 @@ std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int6
 }
 
 /// unify_kv_cache_spec_page_size: smaller pages are of more tokens.
-void unify(std::vector<Spec>& specs) {
+void unify(std::vector<Spec>& specs, bool drafts) {
   std::uint64_t largest = 0;
   for (const Spec& spec : specs) largest = std::max(largest, spec.page);
   for (Spec& spec : specs) {
-    if (spec.keeps != Keeps::State && largest % spec.page != 0) {
-      throw BadInput("speculative-config: pages of " + std::to_string(spec.page) + " and " +
-                     std::to_string(largest) +
-                     " bytes are no multiple of each other, which vLLM refuses; what drafts with "
-                     "as many heads, of as many values");
+    if (spec.page == 0 || (spec.keeps != Keeps::State && largest % spec.page != 0)) {
+      throw BadInput(std::string(drafts ? "speculative-config" : "block-size") + ": pages of " +
+                     std::to_string(spec.page) + " and " + std::to_string(largest) +
+                     " bytes are no multiple of each other, which vLLM refuses; " +
+                     (drafts ? "what drafts with as many heads, of as many values"
+                             : "a multiple of " + std::to_string(kUsualBlock)));
     }
     spec.block *= static_cast<std::int64_t>(largest / spec.page);
     spec.page = largest;
@@ -122,10 +123,10 @@ std::size_t group_size(const std::vector<Group>& kinds) {
 
 /// get_kv_cache_groups: one where all are of one type; else each kind is dealt out to as many as
 /// have no more layers than the smallest kind.
-std::vector<Group> grouped(std::vector<Spec> specs) {
+std::vector<Group> grouped(std::vector<Spec> specs, bool drafts) {
   const auto alike = [&](const Spec& spec) { return spec.of_one_type(specs.front()); };
   if (std::all_of(specs.begin(), specs.end(), alike)) return {std::move(specs)};
-  unify(specs);
+  unify(specs, drafts);
   const std::vector<Group> kinds = by_kind(specs);
   const std::size_t size = group_size(kinds);
   std::vector<Group> groups;
@@ -211,7 +212,7 @@ Cache cache_of(const Shape& model, const Shape& stage, const Options& options,
     const std::vector<Spec> more = specs_of(model.draft->shape, options, block, last);
     specs.insert(specs.end(), more.begin(), more.end());
   }
-  const std::vector<Group> groups = grouped(std::move(specs));
+  const std::vector<Group> groups = grouped(std::move(specs), model.draft != nullptr);
   Cache cache;
   cache.block_bytes = block_bytes_of(groups, stage);
   cache.in_flight = batched_tokens * batches_at_once(model, options);

@@ -1,15 +1,33 @@
 #include "runtimes/vllm/command.h"
 
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
-#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/speculation.h"
 
 namespace vramfit::vllm {
+namespace {
+
+/// A word of a shell's that is `text`, whatever that holds.
+std::string in_shell(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-_./:@+=,").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace
 
 std::string command_of(const Shape& shape, const Options& options, const Start& start) {
   std::ostringstream line;
-  line << "vllm serve " << shape.name;
+  line << "vllm serve " << in_shell(shape.name);
   if (options.type == DType::Fp16) line << " --dtype float16";
   if (options.type == DType::Fp32) line << " --dtype float32";
   if (!options.quantization.empty()) line << " --quantization " << options.quantization;
@@ -36,10 +54,11 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   if (options.pipeline > 1) line << " --pipeline-parallel-size " << options.pipeline;
   if (options.offloaded > 0) line << " --cpu-offload-gb " << options.offloaded;
   if (options.drafted > 0) {
-    line << " --speculative-config '{\"method\": \"" << name(options.drafts) << '"';
-    const bool of_another = shape.draft != nullptr && options.drafts != Drafts::Mtp;
-    if (of_another) line << ", \"model\": \"" << shape.draft->shape.name << '"';
-    line << ", \"num_speculative_tokens\": " << options.drafted << "}'";
+    // As it was typed, with what was left to the model.
+    auto drafts = nlohmann::ordered_json::parse(options.speculative);
+    drafts["method"] = name(options.drafts);
+    drafts["num_speculative_tokens"] = options.drafted;
+    line << " --speculative-config " << in_shell(drafts.dump());
   }
   if (options.adapters > 0) {
     line << " --enable-lora --max-loras " << options.adapters << " --max-lora-rank "

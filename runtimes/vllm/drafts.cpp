@@ -9,6 +9,7 @@
 #include "runtimes/vllm/architectures.h"
 #include "runtimes/vllm/config.h"
 #include "runtimes/vllm/limits.h"
+#include "runtimes/vllm/partition.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -213,12 +214,7 @@ std::shared_ptr<const Draft> draft_of(const ModelConfig& model, const Shape& sha
   }
   Draft draft = options.drafts == Drafts::Model ? smaller_model(*source, shape)
                                                 : head_of(*source, shape, options);
-  const std::int64_t heads = draft.shape.layers.front().heads;
-  if (heads % options.tensor_parallel != 0) {
-    throw BadInput("tensor-parallel: " + std::to_string(heads) + " heads of " + source->name +
-                   ", which drafts, are not shared out evenly by " +
-                   std::to_string(options.tensor_parallel) + ", which vLLM refuses; a divisor");
-  }
+  require_even_shares(draft.shape, options, " of " + source->name + ", which drafts,");
   return std::make_shared<const Draft>(std::move(draft));
 }
 

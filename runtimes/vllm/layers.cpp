@@ -114,7 +114,11 @@ std::int64_t ffn_of(const Config& config, const Architecture& architecture, std:
           ? config.integer({"shared_intermediate_size"})
           : config.integer_or({"block_ff_dim", "intermediate_size", "ffn_hidden_size", "n_inner"},
                               4 * hidden);
-  return std::min(adjusted(config, ffn), kMaxFfn);
+  const std::int64_t width = adjusted(config, ffn);
+  if (width <= kMaxFfn) return width;
+  config.json().fail("intermediate_size", "or what stands for it makes an MLP of " +
+                                              std::to_string(width) + ", wider than " +
+                                              std::to_string(kMaxFfn) + "; a narrower one");
 }
 
 }  // namespace

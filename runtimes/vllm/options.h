@@ -54,6 +54,7 @@ struct Options {
   std::int64_t pipeline = 1;       ///< GPUs that have layers one behind the other
   Drafts drafts = Drafts::None;
   std::int64_t drafted = 0;         ///< tokens, beside the one that is sampled
+  std::string speculative = {};     ///< --speculative-config as it was typed: JSON; empty: none
   double offloaded = 0;             ///< --cpu-offload-gb, GiB
   std::int64_t adapters = 0;        ///< --max-loras; 0: without --enable-lora
   std::int64_t adapters_rank = 16;  ///< --max-lora-rank

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/vllm/alive.h"
 #include "runtimes/vllm/cache.h"
@@ -116,6 +117,14 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
   return static_cast<std::uint64_t>(widest);
 }
 
+/// Bytes of rows that experts work on, far from what 64 bits hold.
+std::uint64_t worked_in(std::int64_t rows, std::int64_t bytes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  if (rows <= kMost / bytes) return static_cast<std::uint64_t>(rows * bytes);
+  throw BadInput("max-num-batched-tokens: experts work on " + std::to_string(rows) + " rows of " +
+                 std::to_string(bytes) + " bytes, more than any card has; fewer");
+}
+
 /// Numbers that a step is told by.
 std::uint64_t of_step(const Batch& batch) {
   return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
@@ -150,14 +159,14 @@ std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::
   const std::int64_t width = rank.width;
   const std::int64_t rows = rank.steps * tokens * shape.experts.used;
   if (by_triton_kernels(shape, options, sm)) {
-    return static_cast<std::uint64_t>(rows * width * own_bytes(options));  // between both products
+    return worked_in(rows, width * own_bytes(options));  // between both products
   }
   // Marlin's are as wide as it pads them (MarlinExperts.workspace_shapes).
   const bool padded = in_mxfp4(shape, options);
   const std::int64_t inner = padded ? padded_to(width, kMarlinsWidth) : width;
   const std::int64_t outer = padded ? padded_to(shape.hidden, kMarlinsHidden) : shape.hidden;
-  return static_cast<std::uint64_t>(rows * (std::max(inner, outer) + std::max(2 * inner, outer)) *
-                                    own_bytes(options));
+  return worked_in(rows,
+                   (std::max(inner, outer) + std::max(2 * inner, outer)) * own_bytes(options));
 }
 
 bool keeps_workspace(const Shape& shape, const Options& options, int sm) {

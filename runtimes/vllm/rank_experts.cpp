@@ -8,16 +8,18 @@ std::int64_t ranks_of_experts(const Options& options) {
   return options.tensor_parallel * options.data_parallel;
 }
 
+bool shares_tokens_out(const Options& options) {
+  return options.expert_parallel && options.tensor_parallel > 1 && options.data_parallel > 1;
+}
+
 RankExperts experts_of_rank(const Shape& shape, const Options& options) {
   const Experts& experts = shape.experts;
   const std::int64_t ranks = ranks_of_experts(options);
-  // Tokens themselves are shared out where three kinds of ranks meet (use_sequence_parallel_moe).
-  const bool tokens_shared_out =
-      options.expert_parallel && options.tensor_parallel > 1 && options.data_parallel > 1;
-  RankExperts rank{.count = experts.count,
-                   .width = experts.width / ranks,
-                   .shared = experts.shared / (tokens_shared_out ? 1 : options.tensor_parallel),
-                   .steps = options.data_parallel};
+  RankExperts rank{
+      .count = experts.count,
+      .width = experts.width / ranks,
+      .shared = experts.shared / (shares_tokens_out(options) ? 1 : options.tensor_parallel),
+      .steps = options.data_parallel};
   if (options.expert_parallel && ranks > 1) {
     rank.count = ceil_div(experts.count, ranks);
     rank.width = experts.width;

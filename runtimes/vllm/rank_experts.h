@@ -19,6 +19,10 @@ struct RankExperts {
 
 RankExperts experts_of_rank(const Shape& shape, const Options& options);
 
+/// Whether tokens themselves are shared out, as where three kinds of ranks meet
+/// (use_sequence_parallel_moe): each rank has all of what every token passes.
+bool shares_tokens_out(const Options& options);
+
 /// GPUs that a mixture is shared out to.
 std::int64_t ranks_of_experts(const Options& options);
 

@@ -68,6 +68,7 @@ Options read_options(const Flags& flags) {
   const Speculation speculation = read_speculation(flags);
   options.drafts = speculation.by;
   options.drafted = speculation.tokens;
+  options.speculative = speculation.typed;
   if (const auto text = typed(flags, "cpu-offload-gb")) {
     options.offloaded = parse_number("cpu-offload-gb", *text, 0, kMostHostGiB);
   }

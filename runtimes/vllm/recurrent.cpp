@@ -7,13 +7,18 @@
 namespace vramfit::vllm {
 namespace {
 
+/// One that sees a token alone keeps nothing.
+std::int64_t kernel_of(const Config& config, const char* key) {
+  return config.json().integer(key, 2, kMostKernel);
+}
+
 Recurrent delta_net(const Config& config) {
   return {.by = Mixing::DeltaNet,
           .key_heads = config.integer({"linear_num_key_heads"}, kMostWidth),
           .value_heads = config.integer({"linear_num_value_heads"}, kMostWidth),
           .key_dim = config.integer({"linear_key_head_dim"}, kMostWidth),
           .value_dim = config.integer({"linear_value_head_dim"}, kMostWidth),
-          .kernel = config.integer({"linear_conv_kernel_dim"}, kMostKernel)};
+          .kernel = kernel_of(config, "linear_conv_kernel_dim")};
 }
 
 Recurrent mamba2(const Config& config, std::int64_t hidden) {
@@ -21,7 +26,7 @@ Recurrent mamba2(const Config& config, std::int64_t hidden) {
                .key_heads = config.integer_or({"mamba_n_groups"}, 1, 1),
                .value_heads = config.integer({"mamba_n_heads"}, kMostWidth),
                .key_dim = config.integer({"mamba_d_state"}, kMostWidth),
-               .kernel = config.integer({"mamba_d_conv"}, kMostKernel)};
+               .kernel = kernel_of(config, "mamba_d_conv")};
   const std::int64_t width =
       config.integer_or({"mamba_d_ssm"}, config.integer_or({"mamba_expand"}, 2, 1) * hidden, 1);
   if (width % of.value_heads != 0) {
@@ -40,7 +45,7 @@ Recurrent short_convolution(const Config& config) {
   return {.by = Mixing::ShortConvolution,
           .value_heads = 1,
           .value_dim = config.integer({"conv_dim"}, kMostWidth),
-          .kernel = config.integer({"conv_L_cache"}, kMostKernel),
+          .kernel = kernel_of(config, "conv_L_cache"),
           .biased = biased,
           .convolution_biased = biased};
 }

@@ -99,7 +99,7 @@ struct Draft;
 struct Tile {
   std::int64_t rows = 0;
   std::int64_t columns = 1;
-  bool shared_out = false;  ///< by ranks
+  std::int64_t shares = 0;  ///< heads or channels that ranks share out; 0: each has all of it
 };
 
 struct Shape {

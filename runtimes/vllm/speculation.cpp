@@ -37,6 +37,39 @@ Drafts method_of(const JsonReader& config) {
                  "draft_model");
 }
 
+/// Keys that are read, and those that change nothing on the card.
+constexpr std::array kKeys = {
+    "method",
+    "model",
+    "num_speculative_tokens",
+    "draft_tensor_parallel_size",
+    "draft_sample_method",
+    "parallel_drafting",
+    "prompt_lookup_min",
+    "prompt_lookup_max",
+    "revision",
+    "code_revision",
+};
+
+void refuse_other_keys(const JsonReader& config, const Flags& flags) {
+  for (const std::string& key : config.keys()) {
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      config.fail(key.c_str(), "what it does to memory is not predicted; without it");
+    }
+  }
+  for (const char* key : {"draft_sample_method", "parallel_drafting"}) {
+    if (config.has(key) && config.shown(key) != "\"greedy\"" && config.shown(key) != "false") {
+      config.fail(key, "what it does to memory is not predicted; without it");
+    }
+  }
+  const std::string ranks = typed(flags, "tensor-parallel").value_or("1");
+  if (config.has("draft_tensor_parallel_size") &&
+      config.shown("draft_tensor_parallel_size") != ranks) {
+    config.fail("draft_tensor_parallel_size",
+                "is not --tensor-parallel-size, " + ranks + ", and such is not predicted; as many");
+  }
+}
+
 }  // namespace
 
 Speculation read_speculation(const Flags& flags) {
@@ -52,11 +85,8 @@ Speculation read_speculation(const Flags& flags) {
                            : config.integer("num_speculative_tokens", 1, kMostDrafted);
   const bool of_a_model = speculation.by != Drafts::Ngram && speculation.by != Drafts::Mtp;
   if (of_a_model) speculation.model = config.text("model");
-  for (const char* key : {"draft_sample_method", "parallel_drafting", "quantization"}) {
-    if (config.has(key) && config.shown(key) != "\"greedy\"" && config.shown(key) != "false") {
-      config.fail(key, "what it does to memory is not predicted; without it");
-    }
-  }
+  refuse_other_keys(config, flags);
+  speculation.typed = *text;
   return speculation;
 }
 

@@ -14,9 +14,10 @@ struct Speculation {
   Drafts by = Drafts::None;
   std::int64_t tokens = 0;           ///< beside the one that is sampled; 0: as the model says
   std::optional<std::string> model;  ///< that drafts: a name, or its config's folder
+  std::string typed;                 ///< all of it, JSON; empty: nothing
 };
 
-/// Throws BadInput of a method that is not predicted.
+/// Throws BadInput of a method that is not predicted, or a key.
 Speculation read_speculation(const Flags& flags);
 
 /// As vLLM spells the method.

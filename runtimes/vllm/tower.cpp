@@ -1,5 +1,7 @@
 #include "runtimes/vllm/tower.h"
 
+#include <string>
+
 #include "model/config/limits.h"
 #include "runtimes/vllm/limits.h"
 
@@ -15,7 +17,11 @@ class Tower {
         vision_(vision),
         hidden_(of("hidden_size", 1152, kMostHidden)),
         ffn_(of("intermediate_size", 4304, kMostWidth)),
-        deep_(config.size_of("vision_config", "deepstack_visual_indexes")) {}
+        deep_(config.size_of("vision_config", "deepstack_visual_indexes")) {
+    if (deep_ > static_cast<std::size_t>(of("depth", 27, kMaxLayers))) {
+      vision_.fail("deepstack_visual_indexes", "are more than its layers; no more than these");
+    }
+  }
 
   /// qwen2_5_vl.py: norms without a bias, a gated MLP with one.
   std::vector<Tile> qwen2_5() {
@@ -25,9 +31,9 @@ class Tower {
     for (std::int64_t i = 0; i < of("depth", 32, kMaxLayers); ++i) {
       whole(hidden_);
       whole(hidden_);
-      attention(true);
-      split(2 * ffn_, hidden_, true);
-      split(hidden_, ffn_, true);
+      attention();
+      split(2 * ffn_, hidden_, ffn_);
+      split(hidden_, ffn_, ffn_);
     }
     whole(hidden_);
     merger(merged());
@@ -70,41 +76,47 @@ class Tower {
     return vision_.integer_or(key, usual, 1, most);
   }
   std::int64_t channels() const { return of("in_channels", of("in_chans", 3, 64), 64); }
+  std::int64_t heads() const {
+    return of("num_heads", of("num_attention_heads", 16, kMostHidden), kMostHidden);
+  }
   std::int64_t merged() const {
     const std::int64_t side = of("spatial_merge_size", 2, 64);
-    return hidden_ * side * side;
+    const std::int64_t width = hidden_ * side * side;
+    if (width <= kMostWidth) return width;
+    vision_.fail("spatial_merge_size", "puts together more than " + std::to_string(kMostWidth) +
+                                           " channels of neighbours; less");
   }
   void whole(std::int64_t rows, std::int64_t columns = 1) { tiles_.push_back({rows, columns}); }
   void norm(std::int64_t width) {
     whole(width);
     whole(width);
   }
-  void split(std::int64_t rows, std::int64_t columns, bool bias) {
-    tiles_.push_back({rows, columns, true});
-    if (bias) whole(rows);
+  void split(std::int64_t rows, std::int64_t columns, std::int64_t shares) {
+    tiles_.push_back({rows, columns, shares});
+    whole(rows);
   }
-  void attention(bool bias) {
-    split(3 * hidden_, hidden_, bias);
-    split(hidden_, hidden_, bias);
+  void attention() {
+    split(3 * hidden_, hidden_, heads());
+    split(hidden_, hidden_, heads());
   }
   void layers(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       norm(hidden_);
       norm(hidden_);
-      attention(true);
-      split(ffn_, hidden_, true);
-      split(hidden_, ffn_, true);
+      attention();
+      split(ffn_, hidden_, ffn_);
+      split(hidden_, ffn_, ffn_);
     }
   }
   /// Of so many neighbours' channels one token's.
   void merger(std::int64_t width) {
-    split(width, width, true);
-    split(of("out_hidden_size", text_, kMostHidden), width, true);
+    split(width, width, width);
+    split(of("out_hidden_size", text_, kMostHidden), width, width);
   }
   /// Of half a head's width, for images of so many patches a side.
   void rotations() {
     constexpr std::int64_t kSide = 8192;
-    whole(kSide, hidden_ / of("num_heads", 16, kMostHidden) / 2);
+    whole(kSide, hidden_ / heads() / 2);
   }
 
   std::int64_t text_;

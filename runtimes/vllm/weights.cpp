@@ -30,8 +30,8 @@ class Listing {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
     if (shape_.first && !options_.text_only) {
       for (const Tile& tile : shape_.tower) {
-        whole(tile.shared_out ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
-        if (tile.shared_out && !options_.quantization.empty())
+        whole(tile.shares > 0 ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
+        if (tile.shares > 0 && !options_.quantization.empty())
           list_.back().kind = WeightKind::Linear;
       }
     }

@@ -7,6 +7,7 @@
 #include "runtimes/sum_allocator.h"
 #include "runtimes/vllm/command.h"
 #include "runtimes/vllm/elements.h"
+#include "runtimes/vllm/partition.h"
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
@@ -169,7 +170,6 @@ void EngineWorkload::validate(const ModelConfig&) const {
     throw BadInput(
         "enable-lora: what slots of layers that keep a state take is not predicted; without it");
   }
-  const std::int64_t ranks = options_.tensor_parallel;
   for (const Weight& weight : weights_of(*shape_, options_)) {
     const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;
     if (!packed || shape_->group <= 0 || weight.columns % shape_->group == 0) continue;
@@ -178,29 +178,10 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    std::to_string(shape_->group) +
                    ", which vLLM refuses; a model that is stored so");
   }
-  const std::int64_t sharing = ranks_of_experts(options_);
-  if (shape_->mixture() && !options_.expert_parallel && shape_->experts.width % sharing != 0) {
-    throw BadInput("data-parallel: an expert's width, " + std::to_string(shape_->experts.width) +
-                   ", is not shared out evenly by " + std::to_string(sharing) +
-                   " GPUs, which vLLM refuses; a divisor, or --enable-expert-parallel");
-  }
+  require_even_shares(*shape_, options_);
   if (options_.pipeline > static_cast<std::int64_t>(shape_->layers.size())) {
     throw BadInput("pipeline-parallel: " + std::to_string(options_.pipeline) +
                    " stages are more than its layers; no more than these");
-  }
-  const std::int64_t heads = shape_->layers.front().heads;
-  if (heads % ranks != 0) {
-    throw BadInput("tensor-parallel: " + std::to_string(heads) +
-                   " heads are not shared out evenly by " + std::to_string(ranks) +
-                   ", which vLLM refuses; a divisor");
-  }
-  // LlamaAttention and its like: shared out, or each is there several times.
-  const Layer& first = shape_->layers.front();
-  const std::int64_t kv = first.kv_heads;
-  if (first.keeps != Keeps::Latent && (kv >= ranks ? kv % ranks : ranks % kv) != 0) {
-    throw BadInput("tensor-parallel: " + std::to_string(kv) +
-                   " heads of keys are not shared out evenly by " + std::to_string(ranks) +
-                   ", which vLLM refuses; a divisor or a multiple");
   }
   if (options_.length && *options_.length > shape_->positions) {
     throw BadInput("max-model-len: " + std::to_string(*options_.length) +

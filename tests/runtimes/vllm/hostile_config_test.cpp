@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/ask/ask.h"
+#include "model/config/hugging_face.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
@@ -70,18 +71,52 @@ Json with(Json config, const char* key, Json value) {
   return config;
 }
 
-Json told(const Json& config) {
-  FitOptions options = parse_options({"--runtime", "vllm", "--gpu", "h200"});
+Json convolutions() {
+  Json config = small("Lfm2ForCausalLM", "lfm2");
+  config.update(Json{{"layer_types", {"conv", "full_attention", "conv", "full_attention"}},
+                     {"conv_dim", 1024},
+                     {"conv_L_cache", 3}});
+  return config;
+}
+
+/// With a tower of that many channels, of which it merges a square of `side` into one.
+Json seeing(std::int64_t channels, std::int64_t side) {
+  Json config = small("Qwen3VLForConditionalGeneration", "qwen3_vl");
+  config["vision_config"] = {
+      {"hidden_size", channels}, {"intermediate_size", 4096},  {"depth", 2},
+      {"num_heads", 16},         {"spatial_merge_size", side}, {"deepstack_visual_indexes", {1}}};
+  return config;
+}
+
+Json told(const Json& config, std::vector<std::string> more = {},
+          const Environment& environment = {}) {
+  std::vector<std::string> flags = {"--runtime", "vllm", "--gpu", "h200"};
+  flags.insert(flags.end(), more.begin(), more.end());
+  FitOptions options = parse_options(flags);
   options.config_json = config.dump();
-  return Json::parse(ask(options, {}).json()).at("serving");
+  return Json::parse(ask(options, environment).json()).at("serving");
 }
 
 void expect_refused(const Json& config, std::initializer_list<const char*> parts) {
   expect_bad_input([&] { told(config); }, parts);
 }
 
+void expect_unshared(const Json& config, const char* ranks,
+                     std::initializer_list<const char*> parts) {
+  expect_bad_input([&] { told(config, {"--tensor-parallel-size", ranks}); }, parts);
+}
+
+/// With a model that drafts, of that config, wherever it lies.
+Json drafting(const Json& draft, const std::string& called, std::vector<std::string> more = {}) {
+  const Environment environment{
+      .model = [&](const std::string&) { return parse_hugging_face(draft.dump(), "the draft"); }};
+  const Json drafts = {{"model", called}, {"num_speculative_tokens", 3}};
+  more.insert(more.end(), {"--speculative-config", drafts.dump()});
+  return told(small("MistralForCausalLM", "mistral"), more, environment);
+}
+
 TEST(VllmHostileConfigs, TheirNeighboursAreAnswered) {
-  for (const Json& config : {next(), latents(), mamba()}) {
+  for (const Json& config : {next(), latents(), mamba(), convolutions(), seeing(1024, 2)}) {
     EXPECT_TRUE(told(config).at("refusal").is_null()) << config;
   }
 }
@@ -111,6 +146,80 @@ TEST(VllmHostileConfigs, AKeyThatHoldsANulIsNoGroup) {
   const Json stored = {{"quant_method", "compressed-tensors"}, {"config_groups", groups}};
   expect_refused(with(small("MistralForCausalLM", "mistral"), "quantization_config", stored),
                  {"config_groups", "leave weights whole"});
+}
+
+TEST(VllmHostileConfigs, AConvolutionThatSeesATokenAloneKeepsNothing) {
+  expect_refused(with(convolutions(), "conv_L_cache", 1), {"conv_L_cache"});
+  expect_refused(with(mamba(), "mamba_d_conv", 1), {"mamba_d_conv"});
+  expect_refused(with(next(), "linear_conv_kernel_dim", 1), {"linear_conv_kernel_dim"});
+}
+
+TEST(VllmHostileConfigs, WhatIsMergedIsNoWiderThanSixtyFourBitsHave) {
+  expect_refused(seeing(1 << 18, 64), {"spatial_merge_size", "channels of neighbours"});
+  Json config = seeing(1024, 2);
+  config["vision_config"]["deepstack_visual_indexes"] = {0, 1, 1};
+  expect_refused(config, {"deepstack_visual_indexes", "more than its layers"});
+}
+
+TEST(VllmHostileConfigs, NeitherIsWhatExpertsOfReplicasWorkIn) {
+  Json config = with(with(next(), "num_experts", 4096), "num_experts_per_tok", 4096);
+  config["moe_intermediate_size"] = 1 << 20;
+  expect_bad_input(
+      [&] {
+        told(config, {"--data-parallel-size", "64", "--enable-expert-parallel", "--dtype",
+                      "float32", "--max-num-batched-tokens", "4194304"});
+      },
+      {"max-num-batched-tokens", "more than any card has"});
+}
+
+TEST(VllmHostileConfigs, AnMlpIsNotMadeNarrowerThanTheConfigHasIt) {
+  Json config = with(convolutions(), "block_auto_adjust_ff_dim", true);
+  config["block_ffn_dim_multiplier"] = 16;
+  expect_refused(with(config, "intermediate_size", 1 << 22), {"intermediate_size", "wider than"});
+}
+
+TEST(VllmHostileConfigs, RanksHaveAsMuchEachOfWhateverIsDivided) {
+  for (const Json& config : {next(), latents(), mamba(), convolutions()}) {
+    EXPECT_TRUE(told(config, {"--tensor-parallel-size", "4"}).at("refusal").is_null()) << config;
+  }
+  expect_unshared(next(), "8", {"tensor-parallel-size: 4 key heads of layers that keep a state"});
+  expect_unshared(with(mamba(), "mamba_n_heads", 4), "8", {"4 heads of layers that keep a state"});
+  expect_unshared(with(mamba(), "mamba_n_groups", 2), "8", {"2 groups of layers that keep"});
+  expect_unshared(with(convolutions(), "conv_dim", 4), "8", {"4 channels of convolutions"});
+  expect_unshared(with(small("MistralForCausalLM", "mistral"), "intermediate_size", 2049), "8",
+                  {"2049 channels of an MLP are not shared out evenly by 8"});
+  Json tower = seeing(1024, 2);
+  tower["vision_config"]["intermediate_size"] = 3420;
+  expect_unshared(tower, "8", {"3420 heads or channels of what sees"});
+  EXPECT_TRUE(told(tower, {"--tensor-parallel-size", "8", "--language-model-only"})
+                  .at("refusal")
+                  .is_null());
+  expect_unshared(with(next(), "shared_expert_intermediate_size", 510), "4",
+                  {"510 channels of shared experts"});
+  expect_unshared(with(next(), "moe_intermediate_size", 511), "2",
+                  {"tensor-parallel-size: an expert's width, 511"});
+}
+
+TEST(VllmHostileConfigs, SoTheyHaveOfWhatDrafts) {
+  const auto expect = [](const Json& draft, const char* ranks, const char* what) {
+    expect_bad_input([&] { drafting(draft, "x", {"--tensor-parallel-size", ranks}); }, {what});
+  };
+  Json draft = small("MistralForCausalLM", "mistral");
+  draft["num_attention_heads"] = 6;
+  draft["num_key_value_heads"] = 3;
+  draft["head_dim"] = 128;
+  expect(draft, "4", "6 heads of the draft, which drafts, are not shared out evenly by 4");
+  expect(draft, "2", "3 heads of keys of the draft, which drafts");
+  expect(with(convolutions(), "conv_dim", 4), "8", "4 channels of convolutions of the draft");
+}
+
+TEST(VllmHostileConfigs, ACommandNamesWhatWasTypedAsOneWord) {
+  const Json draft = small("MistralForCausalLM", "mistral");
+  const std::string command = drafting(draft, "a'b\"$(id)").at("command");
+  EXPECT_NE(command.find(R"~( --speculative-config '{"model":"a'\''b\"$(id)",)~"
+                         R"~("num_speculative_tokens":3,"method":"draft_model"}')~"),
+            std::string::npos)
+      << command;
 }
 
 }  // namespace

@@ -114,6 +114,23 @@ TEST(VllmQuestions, ADraftModelTakesItsWeightsAndPartOfTheCache) {
   EXPECT_NEAR(model.at("needed").get<double>() / ngram.at("needed").get<double>(), 1.25, 1e-6);
 }
 
+TEST(VllmQuestions, KeysOfDraftsThatTakeNothingAreKept) {
+  const std::string command =
+      served({"--max-model-len", "8192", "--speculative-config",
+              R"({"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4,
+                  "draft_tensor_parallel_size": 1})"})
+          .at("command");
+  EXPECT_NE(command.find(R"("prompt_lookup_max":4)"), std::string::npos) << command;
+}
+
+TEST(VllmQuestions, PagesThatDoNotGoIntoEachOtherAreOfABlock) {
+  expect_bad_input(
+      [] {
+        told({"--model", "gemma3-1b", "--gpu", "h200", "--block-size", "24"});
+      },
+      {"block-size: pages of"});
+}
+
 TEST(VllmQuestions, LayersThatPredictShareWhatIsEmbedded) {
   const auto weights = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--model", "glm-4.5-air", "--gpu", "h200"});
@@ -225,6 +242,14 @@ TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
           "what predicts several tokens of LlamaForCausalLM is not known here");
   refused({"--speculative-config", R"({"model": "qwen3-0.6b", "num_speculative_tokens": 3})"},
           "151936 words and llama3.1-8b 128256, which vLLM refuses");
+  const auto refused_of_drafts = [&](const std::string& more, const char* why) {
+    refused({"--speculative-config",
+             R"({"model": "llama3.2-1b", "num_speculative_tokens": 3, )" + more + "}"},
+            why);
+  };
+  refused_of_drafts(R"("bogus": 1)", "speculative-config: bogus");
+  refused_of_drafts(R"("max_model_len": 64)", "speculative-config: max_model_len");
+  refused_of_drafts(R"("draft_tensor_parallel_size": 2)", "draft_tensor_parallel_size");
   refused({"--quantization", "nvfp4"}, "what nvfp4 keeps is not predicted");
   refused({"--gpu-memory-utilization", "1.5"}, "gpu-memory-utilization");
   expect_bad_input(

@@ -229,7 +229,8 @@ void infer(const DryRun& run, const TorchGeneration& options, std::int64_t sampl
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, playback, *loaded.model, prompt,
            {options.generate, samples,
-            options.padded.value_or(options.batch > 1 && !loaded.model->special_tokens().ends_with_padding),
+            options.padded.value_or(options.batch > 1 &&
+                                    !loaded.model->special_tokens().ends_with_padding),
             options.static_cache, options.again});
 }
 

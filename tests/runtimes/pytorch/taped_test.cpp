@@ -195,6 +195,124 @@ TEST(OpTape, AGradientGivesOneOfEachThatIsGiven) {
             "tape: line 5: 'gradient' lacks what it is of");
 }
 
+TEST(OpTape, ListsAreInFewLists) {
+  const std::string head = "vramfit tape 1\nprogram train\nmain\n%0 = zeros ";
+  const std::string shown = "tape: line 4: '" + std::string(37, '[') + "…' is no list";
+  const std::string nested = std::string(100'000, '[') + "1" + std::string(100'000, ']');
+  EXPECT_EQ(refusal(head + nested).substr(0, shown.size()), shown);
+  EXPECT_EQ(refusal(head + "[1"), "tape: line 4: '[1' is no list that a tape can have");
+}
+
+TEST(OpTape, PartsHaveOnlySoMuchOfOthers) {
+  std::string main = "vramfit tape 1\nprogram train\nmain\n";
+  for (int i = 0; i < 20'000; ++i) main += "neg %0\n";
+  main += "return %0\nend\nend\n";
+  const std::string wide = "vramfit tape 1\nprogram train\nmain\n%0 = zeros @" +
+                           std::string(1'000'000, 'a') + "\nreturn %0\nend\nend\n";
+  std::string from, as, one;
+  for (int i = 0; i < 9; ++i) {
+    const std::string head = "program prefill " + std::to_string(i) + "\n";
+    from += head + "main from train\nsame 20000\nreturn %0\nend\nend\n";
+    as += head + "main as train\nend\n";
+    one += head + "main from train\nsame 1\nreturn %0\nend\nend\n";
+  }
+  const std::string why = ": a tape whose parts have too much of others";
+  EXPECT_EQ(refusal(main + from), "tape: line 20057" + why);
+  EXPECT_EQ(refusal(main + as), "tape: line 20032" + why);
+  EXPECT_EQ(refusal(wide + one), "tape: line 34" + why);
+}
+
+TEST(OpTape, ALineOfAnotherPartIsNamedWithThePartThatHasIt) {
+  EXPECT_EQ(
+      refusal("vramfit tape 1\nprogram train\nmain\nloop 1 1 1\n%1 = neg %0\nagain\nend\nend\n"
+              "program prefill\nmain from train\nsame 2\nend\nend"),
+      "tape: line 5: ends early, in part 'main prefill'");
+}
+
+TEST(OpTape, SaysWhatItIsOf) {
+  const std::string head = "vramfit tape 1\n";
+  for (const char* kinds : {"", " below", " every layers A", " by", " by layer_types"}) {
+    EXPECT_EQ(refusal(head + "kinds" + kinds), "tape: line 2: ends early") << kinds;
+  }
+  const std::string init = "program init\nlayer A\ngive ^0\nend\nmain\n%0 = zeros [1]\nend\nend\n";
+  EXPECT_EQ(refusal(head + init + "program train\nlayer B as init\n"),
+            "tape: line 11: program 'init' has no layer 'B'");
+  EXPECT_EQ(refusal(head + "parameters\nlayer A\nparameter .a tied b\nend\nend\n"),
+            "tape: line 6: a layer's weight that is tied to another");
+}
+
+/// What is said of a step by llama's tape with a line of its plain programs replaced.
+std::string step_with(const std::string& program, const std::string& line,
+                      const std::string& replacement) {
+  std::string tape = tape_of_tests("llama");
+  const bool trains = program != "program prefill";
+  tape.erase(tape.find(trains ? "program train fp32" : "program prefill eager"));
+  const std::size_t at = tape.find("\n" + line + "\n", tape.find("\n" + program + "\n"));
+  if (at == std::string::npos) return "no such line";
+  tape.replace(at + 1, line.size(), replacement);
+  static int asked = 0;  // a type's tape is read once
+  const std::string type = "changed_" + std::to_string(++asked);
+  Release release = measured_release();
+  release.tape = [&](const std::string& name) {
+    return name == type ? std::optional(tape) : std::nullopt;
+  };
+  std::variant<TorchTraining, TorchGeneration> options = generation([](auto&) {});
+  if (trains) options = training([](auto& o) { o.batch = 1; });
+  try {
+    const auto source =
+        std::make_shared<const ModelSource>(ModelSource{"model", config_text(type, false)});
+    events(release, taped_config(source, release).value(), options);
+  } catch (const BadInput& refused) {
+    return refused.what();
+  }
+  return "none";
+}
+
+TEST(TapedLm, WhatItsTapeLacksIsRefused) {
+  const std::string train = "program train";
+  const std::string absent = "tape: names what is not there";
+  const std::string no_list = "llama: torch's cat: joins what is no list of tensors";
+  EXPECT_EQ(step_with(train, "free %5", "free %5"), "none");
+  EXPECT_EQ(step_with(train, "$23 = cat [$22,$20] -1", "$23 = cat [] -1"), no_list);
+  EXPECT_EQ(step_with(train, "$23 = cat [$22,$20] -1", "$23 = cat [1,$20] -1"), no_list);
+  EXPECT_EQ(step_with(train, "%23 = cat [%22,%22] -1", "%23 = cat"), no_list);
+  EXPECT_EQ(step_with(train, "%23 = cat [%22,%22] -1", "%23 = stack [] 0"),
+            "llama: torch's stack: joins what is no list of tensors");
+  EXPECT_EQ(step_with(train, "free %5", "free ^90000"), absent);
+  EXPECT_EQ(step_with(train, "%24 = cos %23", "%24,%50 = cos %23"),
+            "llama: torch's cos has not so many results");
+  EXPECT_EQ(step_with(train, "return %45 %38", "return %45"),
+            "tape: a program returns less than is asked of it");
+  EXPECT_EQ(step_with("program prefill", "return %38", "return"),
+            "tape: a program returns less than is asked of it");
+  EXPECT_EQ(step_with("parameters", "layer A", "layer B"), "tape: no parameters of layer 'A'");
+  EXPECT_EQ(step_with(train, "layer A", "layer B"), "tape: a program without layer 'A'");
+  for (const char* gradient : {"gradient $48 ^7 [$47] []\n$53 = neg ^7\ngives $53",
+                               "gradient $48 $53 [$47] []\n$54 = neg $53\ngives ^7"}) {
+    EXPECT_EQ(step_with(train, "free $47", gradient), absent) << gradient;
+  }
+}
+
+TEST(TapedConfig, WhatIsWrongWithAConfigIsNotAVariantsToPassOver) {
+  Release release = with_tapes();
+  release.tape = [](const std::string& type) -> std::optional<std::string> {
+    if (type == "varied") return tape_of_tests("llama") + "variants way off\n";
+    if (type == "varied.off") return tape_of_tests("llama") + "holds hidden_size 1\n";
+    if (type == "varied.way") return tape_of_tests("llama") + "flag hidden_act gelu silu\n";
+    return std::nullopt;
+  };
+  const auto read = [&](std::string config) {
+    return taped_config(std::make_shared<const ModelSource>(ModelSource{"m", std::move(config)}),
+                        release);
+  };
+  const std::string text = config_text("varied", false);
+  EXPECT_EQ(read(text)->taped->tape, "varied");
+  const std::string gelu = R"({"hidden_act": "gelu", )";
+  EXPECT_EQ(read(gelu + text.substr(1))->taped->tape, "varied.way");
+  expect_bad_input([&] { read(gelu + R"("num_hidden_layers": 0, "model_type": "varied"})"); },
+                   {"num_hidden_layers: is 0; 1 to "});
+}
+
 TEST(TapedConfig, LayersAreOfKindsByWhatLaterOnesShare) {
   const OpTape tape = read_op_tape(
       "vramfit tape 1\nmodel_type some\nlayers count path\n"

@@ -145,8 +145,17 @@ Results selected(const Call& call) {
   return {select(a, call.dim(1, a.rank()))};
 }
 
-Results concatenated(const Call& call) {
+/// Of a list of tensors, one at least.
+std::vector<Tensor> joined(const Call& call) {
   std::vector<Tensor> parts = call.tensors(0);
+  const bool are_tensors =
+      std::all_of(parts.begin(), parts.end(), [](const Tensor& part) { return part.defined(); });
+  if (parts.empty() || !are_tensors) throw BadInput("joins what is no list of tensors");
+  return parts;
+}
+
+Results concatenated(const Call& call) {
+  std::vector<Tensor> parts = joined(call);
   // A part of one dimension without elements is passed over, whatever the others are.
   std::erase_if(parts, [](const Tensor& part) { return part.rank() == 1 && part.numel() == 0; });
   if (parts.empty()) return {call.tensors(0).front()};
@@ -154,7 +163,7 @@ Results concatenated(const Call& call) {
 }
 
 Results stacked(const Call& call) {
-  const std::vector<Tensor> parts = call.tensors(0);
+  const std::vector<Tensor> parts = joined(call);
   return {stack(parts, call.dim(1, parts.front().rank() + 1))};
 }
 

@@ -151,6 +151,11 @@ void OpTape::find_modules() {
                      "', that a weight is tied to, is no parameter before it");
     }
   }
+  for (const auto& [kind, part] : of_layer) {
+    for (const NamedTensor& named : part) {
+      if (!named.tied_to.empty()) throw BadInput("a layer's weight that is tied to another");
+    }
+  }
   number(before);
   number(behind);
   for (auto& [kind, part] : of_layer) number(part);

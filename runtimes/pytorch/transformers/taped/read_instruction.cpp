@@ -6,12 +6,14 @@
 #include <limits>
 
 #include "model/errors.h"
+#include "model/printable.h"
 #include "runtimes/pytorch/torch/aten/ops.h"
 
 namespace vramfit::pytorch {
 namespace {
 
 constexpr std::uint32_t kMostRegisters = 100'000;
+constexpr int kMostNested = 20;  // lists in lists
 
 /// Parts between commas that are in no parentheses.
 std::vector<std::string_view> parts_of(std::string_view list) {
@@ -61,7 +63,7 @@ std::optional<double> real_named(std::string_view word) {
   return std::strtod(std::string(word).c_str(), nullptr);
 }
 
-Operand operand_of(std::string_view word, States& states) {
+Operand operand_of(std::string_view word, States& states, int nested) {
   using Kind = Operand::Kind;
   Operand operand;
   if (word == "_") return operand;
@@ -73,8 +75,11 @@ Operand operand_of(std::string_view word, States& states) {
     operand.path = word.substr(1);
   } else if (word.starts_with('[')) {
     operand.kind = Kind::List;
+    if (nested == kMostNested || !word.ends_with(']')) {
+      throw BadInput("'" + shortened(word, 40) + "' is no list that a tape can have");
+    }
     for (const std::string_view part : parts_of(word.substr(1, word.size() - 2))) {
-      operand.list.push_back(operand_of(part, states));
+      operand.list.push_back(operand_of(part, states, nested + 1));
     }
   } else if (word == "true" || word == "false") {
     operand.kind = Kind::Bool;

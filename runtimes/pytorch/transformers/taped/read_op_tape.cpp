@@ -2,6 +2,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "model/errors.h"
@@ -12,7 +13,10 @@ namespace vramfit::pytorch {
 namespace {
 
 constexpr std::string_view kFirstLine = "vramfit tape 1";
-constexpr std::size_t kMostLines = 10'000'000;
+
+// Of lines that parts have of others: five times what the longest tape takes (35,000; 860 KB).
+constexpr std::size_t kMostLines = 175'000;
+constexpr std::size_t kMostCharacters = 4'300'000;
 
 /// `words`: those of a line before it, whose room is used again.
 void split_words(std::string_view line, std::vector<std::string_view>& words) {
@@ -108,7 +112,7 @@ class Reader {
       if (words_.size() < 3) throw BadInput("ends early");
       tape_.cycles[word(1)] = {words_.begin() + 2, words_.end()};
     } else if (first == "kinds") {
-      tape_.kinds = {words_.begin() + 1, words_.end()};
+      kinds();
     } else if (first == "lora_targets") {
       tape_.lora_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "no_targets") {
@@ -136,6 +140,14 @@ class Reader {
     } else if (first != "made") {
       throw BadInput("'" + first + "' begins no line of a tape");
     }
+  }
+
+  void kinds() {
+    const std::string way = word(1);
+    const bool counts = way == "below" || way == "every";
+    const std::size_t least = counts ? 5 : way == "by" ? 4 : 2;
+    if (words_.size() < least) throw BadInput("ends early");
+    tape_.kinds = {words_.begin() + 1, words_.end()};
   }
 
   void parameters() {
@@ -174,11 +186,16 @@ class Reader {
       }
       if (word(0) == "layer") {
         const std::string kind = word(1);
-        Body& layer = program.layers[kind];
         if (words_.size() > 2 && word(2) == "as") {
-          layer = program_as(3).layers[kind];
+          const Program& other = program_as(3);
+          const auto found = other.layers.find(kind);
+          if (found == other.layers.end()) {
+            throw BadInput("program '" + rest_of_line(3) + "' has no layer '" + kind + "'");
+          }
+          program.layers[kind] = found->second;
+          take_part(kind + " " + name, kind + " " + rest_of_line(3));
         } else {
-          layer = Body(part(kind + " " + name, 2));
+          const Body& layer = program.layers[kind] = Body(part(kind + " " + name, 2));
           for (const Instruction& each : layer.steps) {
             if (each.kind == Instruction::Kind::Layers) throw BadInput("layers within a layer");
           }
@@ -186,6 +203,7 @@ class Reader {
       } else if (word(0) == "main") {
         if (words_.size() > 1 && word(1) == "as") {
           program.main = program_as(2).main;
+          take_part("main " + name, "main " + rest_of_line(2));
         } else {
           program.main = Body(part("main " + name, 1));
         }
@@ -196,7 +214,7 @@ class Reader {
   }
 
   /// The program that the words from there on name, which came before.
-  Program& program_as(std::size_t first) {
+  const Program& program_as(std::size_t first) const {
     const std::string name = rest_of_line(first);
     const auto found = tape_.programs.find(name);
     if (found == tape_.programs.end()) throw BadInput("no program '" + name + "' came before");
@@ -213,6 +231,7 @@ class Reader {
   /// by the lines that another part has.
   std::vector<Instruction> part(const std::string& name, std::size_t first) {
     const Lines* base = nullptr;
+    const int begin = number_;  // lines before it are others'
     if (words_.size() > first) {
       if (word(first) != "from") throw BadInput("'" + word(first) + "' is no way to say a part");
       const bool is_main = name.starts_with("main ");
@@ -225,10 +244,32 @@ class Reader {
     const bool ends = word(0) == "end";
     const int here = number_;
     std::size_t at = 0;
-    std::vector<Instruction> all = steps(lines, at, "");
+    std::vector<Instruction> all;
+    try {
+      all = steps(lines, at, "");
+    } catch (const BadInput& refusal) {
+      if (number_ > begin) throw;
+      throw BadInput(std::string(refusal.what()) + ", in part '" + name + "'");
+    }
     number_ = here;
     if (!ends) throw BadInput("ends early");
     return all;
+  }
+
+  /// What a part that is as another has of it.
+  void take_part(const std::string& name, const std::string& other) {
+    const auto found = parts_.find(other);
+    if (found == parts_.end()) throw BadInput("no part '" + other + "' came before");
+    count_taken(found->second);
+    parts_[name] = found->second;
+  }
+
+  void count_taken(std::span<const Line> lines) {
+    taken_ += lines.size();
+    for (const Line& each : lines) taken_characters_ += each.text.size();
+    if (taken_ > kMostLines || taken_characters_ > kMostCharacters) {
+      throw BadInput("a tape whose parts have too much of others");
+    }
   }
 
   /// Up to the line that ends them, or to where there are no more.
@@ -248,13 +289,12 @@ class Reader {
       if (count > base->size() - at) {
         throw BadInput("what it is from has no " + word(1) + " lines more");
       }
-      const auto begin = base->begin() + static_cast<std::ptrdiff_t>(at);
       if (first == "same") {
-        lines.insert(lines.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+        const std::span<const Line> taken = std::span(*base).subspan(at, count);
+        count_taken(taken);
+        lines.insert(lines.end(), taken.begin(), taken.end());
       }
       at += count;
-      kept_ += count;
-      if (kept_ > kMostLines) throw BadInput("a tape of too many lines");
     }
   }
 
@@ -303,7 +343,8 @@ class Reader {
   std::vector<std::string_view> words_;
   int number_ = 0;
   std::map<std::string, Lines> parts_;  ///< of programs, by their names and theirs
-  std::size_t kept_ = 0;                ///< of their lines so many are others', or left out
+  std::size_t taken_ = 0;               ///< so many of their lines are others'
+  std::size_t taken_characters_ = 0;
   OpTape tape_;
 };
 

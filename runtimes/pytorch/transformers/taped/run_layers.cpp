@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/autograd/reentrant_checkpoint.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
 #include "runtimes/pytorch/transformers/taped/handed.h"
@@ -29,10 +30,24 @@ bool is_named_behind(const Body& main, const Instruction& layers, const Register
   return named;
 }
 
+/// What a layer hands on first.
+Tensor& hidden_of(std::vector<Tensor>& carried) {
+  if (carried.empty() || !carried.front().defined()) {
+    throw BadInput("tape: a layer hands no hidden states on");
+  }
+  return carried.front();
+}
+
 }  // namespace
 
+const Body& TapedLm::layer_of(const Program& program, std::int64_t layer) const {
+  const auto found = program.layers.find(kind_of(layer));
+  if (found != program.layers.end()) return found->second;
+  throw BadInput("tape: a program without layer '" + kind_of(layer) + "'");
+}
+
 void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
-  const Body& body = program.layers.at(kind_of(layer));
+  const Body& body = layer_of(program, layer);
   Registers own(body.of_layer);
   frame.carried.resize(std::max(frame.carried.size(), body.carried));
   Frame inner{frame.program, own,         frame.carried, static_cast<int>(layer),
@@ -44,9 +59,9 @@ void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame
   }
   const bool hooked = hooks_ != nullptr && !frame.carried.empty();
   const auto index = static_cast<std::size_t>(layer);
-  if (hooked) frame.carried.front() = hooks_->before_layer(index, frame.carried.front());
+  if (hooked) frame.carried.front() = hooks_->before_layer(index, hidden_of(frame.carried));
   run(program, body.steps, inner);
-  if (hooked) hooks_->after_layer(index, frame.carried.front());
+  if (hooked) hooks_->after_layer(index, hidden_of(frame.carried));
 }
 
 void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
@@ -71,7 +86,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     const auto again = std::make_shared<Registers>();
     const bool keeps = settings_.checkpoint == GradientCheckpointing::Reentrant;
     // What recomputing the layer needs again: `passed` is saved, and goes as its input does.
-    const Body& layer = program.layers.at(kind_of(i));
+    const Body& layer = layer_of(program, i);
     const auto passed = std::make_shared<Registers>(only(layer.passed, frame.program));
     Registers shared = only(layer.shared, frame.program);
     for (const std::uint32_t number : layer.passed) shared.at(number).reset();
@@ -86,7 +101,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
       Frame own{all, none, handed, kNoLayer, sizes, nullptr};
       own.others = &others;
       run_layer(program, i, own);
-      Tensor output = std::move(handed.front());
+      Tensor output = std::move(hidden_of(handed));
       if (const auto next = beside.lock()) {
         *next = std::move(handed);
       } else if (keeps) {
@@ -94,7 +109,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
       }
       return output;
     };
-    const Tensor hidden = std::move(carried.front());
+    const Tensor hidden = std::move(hidden_of(carried));
     Tensor output = settings_.checkpoint == GradientCheckpointing::Full
                         ? checkpoint(context_, forward, hidden)
                         : reentrant_checkpoint(context_, forward, hidden, [passed, again] {
@@ -108,7 +123,7 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
     if (kept->at(i).defined()) frame.program.at(i) = kept->at(i);
   }
   if (hooks_ != nullptr && !carried.empty()) {
-    carried.front() = hooks_->before_head(carried.front());
+    carried.front() = hooks_->before_head(hidden_of(carried));
   }
   carried.resize(std::max(carried.size(), layers.results.size()));
   for (std::size_t i = 0; i < layers.results.size(); ++i) {

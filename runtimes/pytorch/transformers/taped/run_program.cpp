@@ -22,17 +22,13 @@ Tensor resized(const Tensor& tensor, const Dims& sizes) {
 }  // namespace
 
 Tensor& TapedLm::at(const Register& place, const Frame& frame) {
-  switch (place.scope) {
-    case Register::Scope::Layer:
-      return frame.layer.at(place.number);
-    case Register::Scope::Carried:
-      return frame.carried.at(place.number);
-    case Register::Scope::State:
-      if (frame.state == nullptr) throw BadInput("tape: nothing is kept there");
-      return frame.state->at(place.number);
-    default:
-      return frame.program.at(place.number);
-  }
+  Registers* all = &frame.program;
+  if (place.scope == Register::Scope::Layer) all = &frame.layer;
+  if (place.scope == Register::Scope::Carried) all = &frame.carried;
+  if (place.scope == Register::Scope::State) all = frame.state;
+  if (all == nullptr) throw BadInput("tape: nothing is kept there");
+  if (place.number >= all->size()) throw BadInput("tape: names what is not there");
+  return (*all)[place.number];
 }
 
 Tensor& TapedLm::made_at(const Register& place, const Frame& frame) const {
@@ -110,15 +106,19 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
     args.clear();
     args_ = std::move(args);
   }
-  if (hooks_ != nullptr && instruction.ends_embedding) hooks_->after_embedding(results.at(0));
+  const auto result = [&](std::size_t i) -> Tensor& {
+    if (i < results.size()) return results[i];
+    throw BadInput(tape_.model_type + ": torch's " + instruction.name + " has not so many results");
+  };
+  if (hooks_ != nullptr && instruction.ends_embedding) hooks_->after_embedding(result(0));
   // enable_input_require_grads, which PEFT needs under checkpointing.
   if (lora_ && settings_.checkpoint != GradientCheckpointing::None && instruction.ends_embedding) {
-    results.at(0).impl()->requires_grad = true;
+    result(0).impl()->requires_grad = true;
   }
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
     if (instruction.results[i].scope == Register::Scope::None) continue;
     const Register& place = instruction.results[i];
-    at(place, frame) = std::move(results.at(i));
+    at(place, frame) = std::move(result(i));
     const bool for_others = frame.others != nullptr && place.scope == Register::Scope::Program;
     if (for_others) frame.others->made(place.number);
   }

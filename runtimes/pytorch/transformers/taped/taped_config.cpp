@@ -66,10 +66,16 @@ std::string word_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// A config that the type's code does other things for than were recorded: another tape may be of
+/// it.
+struct OtherCode : BadInput {
+  using BadInput::BadInput;
+};
+
 [[noreturn]] void refuse(const OpTape& tape, const std::string& key, const std::string& own,
                          const std::string& recorded) {
-  throw BadInput(key + ": is " + own + ", and " + tape.model_type + "'s code was recorded with " +
-                 recorded + "; vramfit model runs it");
+  throw OtherCode(key + ": is " + own + ", and " + tape.model_type + "'s code was recorded with " +
+                  recorded + "; vramfit model runs it");
 }
 
 /// The code of another one does other things.
@@ -217,7 +223,7 @@ std::optional<ModelConfig> read_as(const std::string& type,
     if (way == nullptr) continue;
     try {
       return read_by(*way, other, source, object, release);
-    } catch (const BadInput&) {
+    } catch (const OtherCode&) {
       continue;  // it is not of that way
     }
   }

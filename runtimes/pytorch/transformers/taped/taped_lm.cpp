@@ -105,7 +105,13 @@ void TapedLm::build() {
     }
   };
   take(tape_.before, kNoLayer);
-  for (int i = 0; i < static_cast<int>(config_.layers); ++i) take(tape_.of_layer.at(kind_of(i)), i);
+  for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
+    const auto of_kind = tape_.of_layer.find(kind_of(i));
+    if (of_kind == tape_.of_layer.end()) {
+      throw BadInput("tape: no parameters of layer '" + kind_of(i) + "'");
+    }
+    take(of_kind->second, i);
+  }
   take(tape_.behind, kNoLayer);
 }
 
@@ -179,6 +185,14 @@ const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, b
   return own != tape_.programs.end() ? own->second : program_named(tape_, task);
 }
 
+Tensor TapedLm::returned(const Program& program, std::size_t i, const Frame& frame) const {
+  const Instruction& last = program.main.steps.back();
+  if (last.kind != Instruction::Kind::Return || i >= last.args.size()) {
+    throw BadInput("tape: a program returns less than is asked of it");
+  }
+  return std::move(made_at(last.args[i].tensor, frame));
+}
+
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
   const Program& program = program_of("train", ids.size(1), false);
   Registers own(program.main.of_program);
@@ -187,7 +201,7 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
     return name == "B" ? batch : name == "S" ? seq : keys_(name);
   };
   Frame frame{own, none, none, kNoLayer, sizes, nullptr};
-  own.at(0) = ids;
+  at({Register::Scope::Program, 0}, frame) = ids;
   Output output;
   if (settings_.fused_head) {
     const auto& steps = program.main.steps;
@@ -203,10 +217,9 @@ CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
     return output;
   }
   run(program, program.main.steps, frame);
-  own.at(0).reset();
-  const Instruction& result = program.main.steps.back();
-  output.loss = std::move(at(result.args.at(0).tensor, frame));
-  output.logits = std::move(at(result.args.at(1).tensor, frame));
+  own.front().reset();
+  output.loss = returned(program, 0, frame);
+  output.logits = returned(program, 1, frame);
   for (Tensor& left : own) {
     if (left.defined()) output.rest.push_back(std::move(left));
   }
@@ -248,10 +261,10 @@ Tensor TapedLm::forward(const Tensor& ids, const StepInputs& step) const {
     return name == "B" ? ids.size(0) : name == "S" ? ids.size(1) : name == "P" ? past : keys_(name);
   };
   Frame frame{own, none, none, kNoLayer, sizes, nullptr, &step, nullptr};
-  own.at(0) = ids;
+  at({Register::Scope::Program, 0}, frame) = ids;
   run(program, program.main.steps, frame);
   cache.advance(added);
-  return std::move(at(program.main.steps.back().args.at(0).tensor, frame));
+  return returned(program, 0, frame);
 }
 
 }  // namespace vramfit::pytorch

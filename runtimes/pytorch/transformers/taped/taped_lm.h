@@ -80,6 +80,10 @@ class TapedLm final : public CausalLm {
   aten::Value value_of(const Operand& operand, const Frame& frame) const;
   /// The module whose call an instruction is, if it is one's.
   const Linear* linear_of(const Instruction& instruction, const Frame& frame) const;
+  /// A layer as a program runs it. Throws BadInput where it has none of that kind.
+  const Body& layer_of(const Program& program, std::int64_t layer) const;
+  /// What a program returns there. Throws BadInput where it returns less.
+  Tensor returned(const Program& program, std::size_t i, const Frame& frame) const;
   const std::string& kind_of(std::int64_t layer) const;
   std::string prefix_of(std::int64_t layer) const;
 

@@ -174,12 +174,12 @@ TEST(OpTape, PartsAreToldByOthers) {
 TEST(OpTape, PartsAreToldByNoMoreThanOthersHave) {
   const std::string text =
       "vramfit tape 1\nprogram train\nmain\n%1 = neg %0\nreturn %1\nend\nend\n";
-  const std::string other = "program prefill\nmain from train\n";
-  EXPECT_EQ(refusal(text + other + "same 3\nend\nend"),
-            "tape: line 10: what it is from has no 3 lines more");
-  EXPECT_EQ(refusal(text + other + "skip x\nend\nend"), "tape: line 10: 'x' is no whole number");
-  EXPECT_EQ(refusal(text + other + "same 1\n%2 = neg %y\nend\nend"),
-            "tape: line 11: '%y' is no register");
+  const std::string as = "program decode\nmain as train\nend\nprogram prefill\nmain from decode\n";
+  EXPECT_EQ(refusal(text + as + "same 3\nend\nend"),
+            "tape: line 13: what it is from has no 3 lines more");
+  EXPECT_EQ(refusal(text + as + "skip x\nend\nend"), "tape: line 13: 'x' is no whole number");
+  EXPECT_EQ(refusal(text + as + "same 1\n%2 = neg %y\nend\nend"),
+            "tape: line 14: '%y' is no register");
   EXPECT_EQ(refusal(text + "program prefill\nmain by train\n"),
             "tape: line 9: 'by' is no way to say a part");
 }

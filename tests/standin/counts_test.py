@@ -21,7 +21,7 @@ for file in sys.argv[1:]:
 torch.zeros(1, device="cuda")  # so that `vramfit run` has something to tell
 """
 # Whose text part alone is answered, or another class than AutoModelForCausalLM's.
-_OTHERS = {"gemma3-4b", "ministral3-8b"}
+_OTHERS = {"gemma3-4b", "gemma4-e2b", "ministral3-8b"}
 
 
 def _said(name):

@@ -1,6 +1,7 @@
 // A model by its tape does what the same model does by code that is written down by hand.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <variant>
 
@@ -127,7 +128,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::string refusal(const std::string& text) {
   try {
-    read_op_tape(text);
+    const OpTape tape = read_op_tape(text);
+    for (const auto& [name, program] : tape.written) tape.program(name);
   } catch (const BadInput& refused) {
     return refused.what();
   }
@@ -139,21 +141,36 @@ TEST(OpTape, ThatIsNoneIsRefusedAtItsLine) {
   EXPECT_EQ(refusal("{}"), "tape: line 1: does not begin 'vramfit tape 1'");
   EXPECT_EQ(refusal(head + "modle_type llama"),
             "tape: line 2: 'modle_type' begins no line of a tape");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %x"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %x\nend\nend"),
             "tape: line 4: '%x' is no register");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %999999999"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg %999999999\nend\nend"),
             "tape: line 4: '%999999999' is no register");
-  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = zeros [B*,2]"),
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = zeros [B*,2]\nend\nend"),
             "tape: line 4: 'B*' is no size that a tape can have");
   EXPECT_EQ(refusal(head + "program train\nmain\n"), "tape: line 3: ends early");
   EXPECT_EQ(refusal(head + "program train eager\nmain as train\nend"),
-            "tape: line 3: no program 'train' came before");
+            "tape: line 3: no part 'main train' came before");
   EXPECT_EQ(refusal(head + "default x " + std::string(100, '(')),
             "tape: line 2: '" + std::string(100, '(') + "' is no size that a tape can have");
 }
 
+/// Programs are read when they are asked for: here all of them are.
+TEST(OpTape, EachProgramOfEachTapeIsRead) {
+  std::size_t programs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(VRAMFIT_REFERENCE "/../tapes")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".tape")) continue;
+    const OpTape tape = read_op_tape(read_text_file(path, "tape", "a tape", std::size_t{1} << 20));
+    for (const auto& [name, program] : tape.written) {
+      EXPECT_NO_THROW(tape.program(name)) << path << ": " << name;
+      ++programs;
+    }
+  }
+  EXPECT_GT(programs, 700U);
+}
+
 TEST(OpTape, BindsWhatHasAName) {
-  EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4"),
+  EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4\nend\nend"),
             "tape: line 4: 'bind' lacks what it is of");
 }
 
@@ -166,7 +183,7 @@ TEST(OpTape, PartsAreToldByOthers) {
   EXPECT_EQ(refusal(text), "tape: line 21: no part 'main main train' came before");
   const OpTape tape =
       read_op_tape(text.substr(0, text.rfind("main from")) + "main as train\nend\n");
-  const std::vector<Instruction>& steps = tape.programs.at("train eager").layers.at("A").steps;
+  const std::vector<Instruction>& steps = tape.program("train eager")->layers.at("A").steps;
   ASSERT_EQ(steps.size(), 4U);
   EXPECT_EQ(steps[0].name + " " + steps[1].name + " " + steps[3].name, "neg neg give");
 }
@@ -199,8 +216,8 @@ TEST(OpTape, ListsAreInFewLists) {
   const std::string head = "vramfit tape 1\nprogram train\nmain\n%0 = zeros ";
   const std::string shown = "tape: line 4: '" + std::string(37, '[') + "…' is no list";
   const std::string nested = std::string(100'000, '[') + "1" + std::string(100'000, ']');
-  EXPECT_EQ(refusal(head + nested).substr(0, shown.size()), shown);
-  EXPECT_EQ(refusal(head + "[1"), "tape: line 4: '[1' is no list that a tape can have");
+  EXPECT_EQ(refusal(head + nested + "\nend\nend").substr(0, shown.size()), shown);
+  EXPECT_EQ(refusal(head + "[1\nend\nend"), "tape: line 4: '[1' is no list that a tape can have");
 }
 
 TEST(OpTape, PartsHaveOnlySoMuchOfOthers) {
@@ -236,7 +253,11 @@ TEST(OpTape, SaysWhatItIsOf) {
   }
   const std::string init = "program init\nlayer A\ngive ^0\nend\nmain\n%0 = zeros [1]\nend\nend\n";
   EXPECT_EQ(refusal(head + init + "program train\nlayer B as init\n"),
-            "tape: line 11: program 'init' has no layer 'B'");
+            "tape: line 11: no part 'B init' came before");
+  EXPECT_EQ(refusal(head + "program train\nmain\nfree !keys\nend\nend"),
+            "tape: line 4: 'keys' is nothing that a layer keeps");
+  EXPECT_EQ(refusal(head + "program train\nmain\n%0 = neg @lost\nend\nend"),
+            "tape: 'lost' is no parameter or buffer");
   EXPECT_EQ(refusal(head + "parameters\nlayer A\nparameter .a tied b\nend\nend\n"),
             "tape: line 6: a layer's weight that is tied to another");
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/errors.h"
+#include "runtimes/pytorch/transformers/taped/read_program.h"
 
 namespace vramfit::pytorch {
 
@@ -87,15 +88,15 @@ namespace {
 
 constexpr std::string_view kEmbedding = "embedding";
 
-void number_parameters(std::vector<Instruction>& steps,
-                       const std::function<std::uint32_t(const std::string&)>& place) {
+void place_parameters(std::vector<Instruction>& steps,
+                      const std::function<std::uint32_t(const std::string&)>& place) {
   const std::function<void(Operand&)> look = [&](Operand& operand) {
     if (operand.kind == Operand::Kind::Parameter) operand.place = place(operand.path);
     for (Operand& each : operand.list) look(each);
   };
   for (Instruction& each : steps) {
     for (Operand& operand : each.args) look(operand);
-    number_parameters(each.body, place);
+    place_parameters(each.body, place);
     each.is_linear = each.kind == Instruction::Kind::Op && each.name == "linear" &&
                      each.args[0].kind == Operand::Kind::Register &&
                      each.args[1].kind == Operand::Kind::Parameter;
@@ -135,7 +136,7 @@ void mark_tied(std::vector<Instruction>& steps, const std::vector<std::string>& 
 
 }  // namespace
 
-void OpTape::find_modules() {
+void OpTape::number_parameters() {
   const auto place = [this](const std::string& path) {
     return places.try_emplace(path, static_cast<std::uint32_t>(places.size())).first->second;
   };
@@ -159,22 +160,11 @@ void OpTape::find_modules() {
   number(before);
   number(behind);
   for (auto& [kind, part] : of_layer) number(part);
-  for (auto& [name, program] : programs) {
-    number_parameters(program.main.steps, place);
-    for (auto& [kind, layer] : program.layers) number_parameters(layer.steps, place);
-  }
-  for (auto& [name, program] : programs) mark_embedding(program.main.steps, scales_embedding);
-  if (const auto init = programs.find("init tied"); init != programs.end()) {
-    std::vector<std::string> tied;
-    for (const std::vector<NamedTensor>* part : {&before, &behind}) {
-      for (const NamedTensor& named : *part) {
-        if (!named.tied_to.empty()) tied.push_back(named.path);
-      }
-    }
-    mark_tied(init->second.main.steps, tied);
-  }
-  const auto train = programs.find("train");
-  if (train == programs.end()) return;
+}
+
+void OpTape::find_modules() {
+  const Program* const train = program("train");
+  if (train == nullptr) return;
   const auto find_in = [this](const Body& body) {
     for (const Instruction& each : body.steps) {
       if (each.is_linear) add(linears, each.args[1].path);
@@ -184,8 +174,38 @@ void OpTape::find_modules() {
       }
     }
   };
-  find_in(train->second.main);
-  for (const auto& [kind, layer] : train->second.layers) find_in(layer);
+  find_in(train->main);
+  for (const auto& [kind, layer] : train->layers) find_in(layer);
+}
+
+void OpTape::prepare(const std::string& name, Program& program) const {
+  const auto place = [this](const std::string& path) {
+    const auto found = places.find(path);
+    if (found == places.end()) throw BadInput("tape: '" + path + "' is no parameter or buffer");
+    return found->second;
+  };
+  place_parameters(program.main.steps, place);
+  for (auto& [kind, layer] : program.layers) place_parameters(layer.steps, place);
+  mark_embedding(program.main.steps, scales_embedding);
+  if (name != "init tied") return;
+  std::vector<std::string> tied;
+  for (const std::vector<NamedTensor>* part : {&before, &behind}) {
+    for (const NamedTensor& named : *part) {
+      if (!named.tied_to.empty()) tied.push_back(named.path);
+    }
+  }
+  mark_tied(program.main.steps, tied);
+}
+
+const Program* OpTape::program(const std::string& name) const {
+  const auto found = written.find(name);
+  if (found == written.end()) return nullptr;
+  const std::lock_guard lock(read_->mutex);
+  const auto known = read_->programs.find(name);
+  if (known != read_->programs.end()) return &known->second;
+  Program program = read_program(found->second, states);
+  prepare(name, program);
+  return &read_->programs.emplace(name, std::move(program)).first->second;
 }
 
 }  // namespace vramfit::pytorch

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -115,6 +117,27 @@ struct Program {
   std::map<std::string, Body> layers;  ///< by kind
 };
 
+/// A line of a tape, and where it stands.
+struct TapeLine {
+  int number = 0;
+  std::string_view text;
+};
+
+/// A part of a program as it is written down; lines of others, which it is from, are among its own.
+struct WrittenPart {
+  std::string name;
+  int begin = 0;  ///< where it stands: lines before it are others'
+  std::vector<TapeLine> lines;
+};
+
+struct WrittenProgram {
+  WrittenPart main;
+  std::map<std::string, WrittenPart> layers;  ///< by kind
+};
+
+/// Names of what a cache holds of a layer.
+using States = std::vector<std::string>;
+
 /// An nn.Parameter or buffer by its name, or a parameter that is never trained, which is as one;
 /// below a layer where it begins with a dot.
 struct NamedTensor {
@@ -168,8 +191,9 @@ struct OpTape {
   std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of
   std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too
   std::vector<std::string> windows;         ///< keys of the config that say how far attention sees
-  std::vector<std::string> states;          ///< names of what a cache holds of a layer
-  std::map<std::string, Program> programs;
+  States states;
+  std::unique_ptr<const std::string> text;  ///< what lines are of
+  std::map<std::string, WrittenProgram> written;
 
   /// Numbers for the names of parameters, those of layers with a dot before them.
   std::unordered_map<std::string, std::uint32_t> places;
@@ -183,12 +207,25 @@ struct OpTape {
   /// What training multiplies by, or looks rows up in, by a parameter's path.
   bool multiplies_by(const std::string& path) const;
   bool looks_up_in(const std::string& path) const;
-  /// What its programs say of its modules: `places`, `linears`, `embeddings`, what is the
-  /// embedding's.
+  void number_parameters();  ///< in `places`
+  /// What training says of its modules: `linears`, `embeddings`.
   void find_modules();
+
+  /// Null: it has none of that name. Each is read when it is first asked for. Throws BadInput where
+  /// it is none, naming the line.
+  const Program* program(const std::string& name) const;
+
+ private:
+  void prepare(const std::string& name, Program& program) const;
+
+  struct Read {
+    std::mutex mutex;
+    std::map<std::string, Program> programs;
+  };
+  std::unique_ptr<Read> read_ = std::make_unique<Read>();
 };
 
-/// Throws BadInput where it is none, naming the line.
-OpTape read_op_tape(std::string_view text);
+/// All but its programs' instructions. Throws BadInput where it is none, naming the line.
+OpTape read_op_tape(std::string text);
 
 }  // namespace vramfit::pytorch

@@ -31,15 +31,15 @@ std::vector<std::string_view> parts_of(std::string_view list) {
   return parts;
 }
 
-/// `states`: names known so far, to which a new one is added.
-Register state_named(std::string_view name, States& states) {
+Register state_named(std::string_view name, const States& states) {
   const auto found = std::find(states.begin(), states.end(), name);
-  const auto number = static_cast<std::uint32_t>(found - states.begin());
-  if (found == states.end()) states.emplace_back(name);
-  return {Register::Scope::State, number};
+  if (found == states.end()) {
+    throw BadInput("'" + std::string(name) + "' is nothing that a layer keeps");
+  }
+  return {Register::Scope::State, static_cast<std::uint32_t>(found - states.begin())};
 }
 
-std::optional<Register> register_named(std::string_view word, States& states) {
+std::optional<Register> register_named(std::string_view word, const States& states) {
   constexpr std::string_view kSigns = "%$^";
   if (word.size() > 1 && word.front() == '!') return state_named(word.substr(1), states);
   const std::size_t sign = word.empty() ? std::string_view::npos : kSigns.find(word.front());
@@ -63,7 +63,7 @@ std::optional<double> real_named(std::string_view word) {
   return std::strtod(std::string(word).c_str(), nullptr);
 }
 
-Operand operand_of(std::string_view word, States& states, int nested) {
+Operand operand_of(std::string_view word, const States& states, int nested) {
   using Kind = Operand::Kind;
   Operand operand;
   if (word == "_") return operand;
@@ -107,7 +107,7 @@ Operand operand_of(std::string_view word, States& states, int nested) {
 namespace {
 
 /// "_": no tensor, or one that nobody asks for.
-std::vector<Register> registers_of(std::string_view word, States& states) {
+std::vector<Register> registers_of(std::string_view word, const States& states) {
   std::vector<Register> all;
   for (const std::string_view part : parts_of(word)) {
     const auto named =
@@ -200,7 +200,7 @@ void require_operands(const Instruction& instruction) {
 
 }  // namespace
 
-Instruction instruction_of(const std::vector<std::string_view>& words, States& states) {
+Instruction instruction_of(const std::vector<std::string_view>& words, const States& states) {
   Instruction instruction;
   std::size_t next = 0;
   if (words.size() > 2 && words[1] == "=") {

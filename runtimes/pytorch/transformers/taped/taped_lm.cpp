@@ -10,12 +10,9 @@ namespace vramfit::pytorch {
 namespace {
 
 const Program& program_named(const OpTape& tape, const std::string& name) {
-  const auto found = tape.programs.find(name);
-  if (found == tape.programs.end()) {
-    throw BadInput("model: " + name + " of " + tape.model_type +
-                   " was not recorded; vramfit model runs it");
-  }
-  return found->second;
+  if (const Program* const found = tape.program(name)) return *found;
+  throw BadInput("model: " + name + " of " + tape.model_type +
+                 " was not recorded; vramfit model runs it");
 }
 
 }  // namespace
@@ -176,13 +173,13 @@ const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, b
     if (cast) name += " autocast";
     if (padded) name += " padded";
     if (is_beyond_window(keys)) name += " beyond";
-    return tape_.programs.find(name);
+    return tape_.program(name);
   };
   // What Python does hangs on the weights' type where autocast computes in another; else of few
   // types, which have a program of it.
-  auto own = named(fp32);
-  if (own == tape_.programs.end() && !cast) own = named(false);
-  return own != tape_.programs.end() ? own->second : program_named(tape_, task);
+  const Program* own = named(fp32);
+  if (own == nullptr && !cast) own = named(false);
+  return own != nullptr ? *own : program_named(tape_, task);
 }
 
 Tensor TapedLm::returned(const Program& program, std::size_t i, const Frame& frame) const {

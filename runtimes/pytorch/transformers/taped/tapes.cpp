@@ -12,9 +12,9 @@ const OpTape* tape_of(const Release& release, const std::string& model_type) {
   const std::lock_guard lock(mutex);
   const auto known = read.find(model_type);
   if (known != read.end()) return known->second.get();
-  const std::optional<std::string> text = release.tape(model_type);
+  std::optional<std::string> text = release.tape(model_type);
   if (!text) return nullptr;
-  return (read[model_type] = std::make_unique<const OpTape>(read_op_tape(*text))).get();
+  return (read[model_type] = std::make_unique<const OpTape>(read_op_tape(*std::move(text)))).get();
 }
 
 }  // namespace vramfit::pytorch

@@ -6,42 +6,14 @@
 #include <map>
 #include <sstream>
 
-#include "estimator/ask/answer.h"
-#include "estimator/card_names.h"
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
+#include "tests/estimator/ask/advising.h"
 
 namespace vramfit::fit {
 namespace {
-
-FitOptions training(const char* model, const char* gpu, Flags flags) {
-  FitOptions options;
-  options.model = model;
-  options.gpu = gpu;
-  options.train = true;
-  options.advise = true;
-  options.flags = std::move(flags);
-  return options;
-}
-
-FitOptions inference(const char* model, const char* gpu, Flags flags) {
-  FitOptions options = training(model, gpu, std::move(flags));
-  options.train = false;
-  return options;
-}
-
-Answer ask(const FitOptions& options) {
-  const Question question = resolve_question(options, {});
-  return answer(question).front();
-}
-
-std::vector<std::string> labels(const Advice& advice) {
-  std::vector<std::string> list;
-  for (const Choice& choice : advice.choices) list.push_back(choice.label);
-  return list;
-}
 
 using Texts = std::vector<std::string>;
 
@@ -301,81 +273,6 @@ TEST(Advise, WhereNothingHelpsItSaysHowFarThatGoes) {
   const Question question = resolve_question(options, {});
   EXPECT_NE(picture(question, answer, {}).find("Nothing that could be changed makes it fit: with"),
             std::string::npos);
-}
-
-TEST(Advise, CardsAreTheSmallestThatHoldItAsItIs) {
-  const Answer answer = ask(inference("llama2-13b", "rtx4090", {}));
-  ASSERT_FALSE(answer.advised->cards.empty());
-  const std::uint64_t smallest = card_named(answer.advised->cards.front()).vram;
-  for (const Card& card : cards()) {
-    Request request = answer.request;
-    request.budget = budget_of(card);
-    if (card.vram >= smallest) continue;
-    EXPECT_NE(estimate(request).verdict, Verdict::Fits) << card.name;
-  }
-}
-
-/// By the strategy and the GPUs that its flags name.
-std::map<std::string, std::string> gpus_by_strategy(const Advised& advised) {
-  std::map<std::string, std::string> found;
-  for (const Advice& advice : advised.on_several_gpus) {
-    const Flags& flags = advice.choices.front().flags;
-    found[flags.at("strategy")] = flags.at("gpus");
-  }
-  return found;
-}
-
-TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
-  const FitOptions thirteen = training("llama2-13b", "a100-40gb", {{"precision", "bf16"}});
-  const Answer answer = ask(thirteen);
-  const auto found = gpus_by_strategy(*answer.advised);
-  ASSERT_TRUE(found.contains("fsdp"));
-  EXPECT_FALSE(found.contains("zero1")) << "each GPU has all parameters and gradients";
-  for (const auto& [gpus, verdict] : {std::pair{std::stoll(found.at("fsdp")), Verdict::Fits},
-                                      std::pair{std::stoll(found.at("fsdp")) / 2, Verdict::Oom}}) {
-    FitOptions spread = thirteen;
-    spread.advise = false;
-    spread.flags["gpus"] = std::to_string(gpus);
-    spread.flags["strategy"] = "fsdp";
-    const Verdict then = ask(spread).estimate.verdict;
-    EXPECT_EQ(then == Verdict::Fits, verdict == Verdict::Fits) << gpus;
-  }
-}
-
-TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
-  for (const char* runtime : {"pytorch", "vramfit"}) {
-    FitOptions options =
-        training("llama2-7b", "h100-80gb",
-                 {{"precision", "bf16"},
-                  {"batch", "16"},
-                  {"optimizer", std::string(runtime) == "vramfit" ? "adamw-same" : "adamw-fused"}});
-    options.runtime = runtime;
-    const Answer answer = ask(options);
-    ASSERT_NE(answer.estimate.verdict, Verdict::Fits) << runtime;
-    for (const Advice& advice : answer.advised->on_several_gpus) {
-      const Flags& flags = advice.choices.front().flags;
-      if (flags.at("strategy") != "ddp") continue;
-      EXPECT_EQ(std::stoll(flags.at("gpus")) * std::stoll(flags.at("batch")), 16) << runtime;
-    }
-    EXPECT_TRUE(gpus_by_strategy(*answer.advised).contains("ddp")) << runtime;
-  }
-}
-
-TEST(Advise, CopiesOnSeveralGpusAreSpreadNoFurther) {
-  const FitOptions options =
-      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "ddp"}});
-  EXPECT_TRUE(ask(options).advised->on_several_gpus.empty());
-}
-
-TEST(Advise, WhatIsSharedIsSharedByMore) {
-  FitOptions options = training("llama2-13b", "a100-40gb",
-                                {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "fsdp"}});
-  const auto found = gpus_by_strategy(*ask(options).advised);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_GT(std::stoll(found.at("fsdp")), 2);
-  options.advise = false;
-  options.flags["gpus"] = found.at("fsdp");
-  EXPECT_TRUE(ask(options).estimate.fits);
 }
 
 // Sequences are cut as little as one more change lets them be, too.

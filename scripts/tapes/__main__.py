@@ -26,7 +26,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from variants import names_of
 
 _SHIPPED = Path(__file__).resolve().parents[2] / "data" / "tapes"
-_SECONDS = 180  # of a core, a type
+_SECONDS = 300  # of a core, a type
 
 
 def _recorded(name, out):

@@ -23,7 +23,7 @@ def held_lines(points, config, rule, heads_are):
     """`holds KEY WHAT`: whole numbers that were one at all sizes, or as another key's, and
     fractions that sizes may hang on; a config that has it otherwise is refused. `points`: their
     symbols; `rule`: which tells kinds of layers, by keys that may be any."""
-    told = {word.lstrip("<%^>") for part in rule.split() for word in part.split(",")}
+    told = {word.lstrip("<%^>+") for part in rule.split() for word in part.split(",")}
     names = sorted(set.intersection(*(set(point) for point in points)) - told - {"B", "S"})
     names = [name for name in names if name.isidentifier()]
     lines, known = [], {}

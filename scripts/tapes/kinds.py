@@ -65,8 +65,14 @@ def _by_count(counts, names):
 
 def _by_several(lists, counts, names, shared):
     """`<KEY`: 1 of the first so many, else 0. `%KEY`: of each so-manieth. `>KEY`: of the last so
-    many, which `shared` names; `^KEY`: of the last of each kind before them."""
-    columns = list(lists.items())
+    many, which `shared` names; `^KEY`: of the last of each kind before them. `+KEY`: of those whose
+    fraction is above 0."""
+    columns = [
+        (f"+{key}", [str(int(float(each) > 0)) for each in values])
+        if all("." in each for each in values)
+        else (key, values)
+        for key, values in lists.items()
+    ]
     for key, value in shared.items():
         begin = len(names) - value
         kinds = lists["layer_types"][:begin]
@@ -80,7 +86,7 @@ def _by_several(lists, counts, names, shared):
         columns.append(
             (f"%{key}", [str(int((place + 1) % value == 0)) for place in range(len(names))])
         )
-    for count in 2, 3:
+    for count in 2, 3, 4:
         for some in combinations(columns, count):
             if rule := _by(*zip(*some, strict=True), names):
                 return rule
@@ -96,7 +102,7 @@ def _lists(config, layers):
         for key, value in named.items()
         if isinstance(value, (list, tuple))
         and len(value) == layers
-        and all(isinstance(each, (str, int)) for each in value)
+        and all(isinstance(each, (str, int, float)) for each in value)
     }
 
 

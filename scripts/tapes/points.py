@@ -148,11 +148,16 @@ def config_of(name, given, layers, heads_are, choose):
     sizes = {names.get(key, key): size for key, size in sizes.items()}
     for key in _derived(kind, sizes):
         config.pop(key, None)
-    config |= {key: size for key, size in sizes.items() if type(config.get(key)) is int}
+    config |= {key: size for key, size in sizes.items() if _is_size(config.get(key))}
     config |= shipped_flags(kind)
     _give_layers(config, layers, names.get("num_hidden_layers", "num_hidden_layers"))
     config |= given_to(name, choose)
     return _with_floats(json.loads(json.dumps(config)))  # a copy
+
+
+def _is_size(value):
+    """Of all layers, or said of each."""
+    return type(value) is int or (isinstance(value, list) and {type(each) for each in value} == {int})
 
 
 def _is_of_rope(kind):
@@ -197,8 +202,6 @@ def _give_layers(config, layers, count):
             continue
         if key in KINDS:
             config[key] = (value * layers)[:layers]
-        elif key == "intermediate_size":
-            config[key] = value[0]
         else:  # its class makes one of as many layers as there are
             del config[key]
     config.pop(LAST_LAYER, None)  # the last
@@ -237,6 +240,9 @@ def symbols(config, inputs):
         for key, value in config.to_dict().items()
         if type(value) is int and value > 0 and not key.endswith(("token_id", "index"))
     }
+    for key, value in config.to_dict().items():  # of each layer, and the same
+        if isinstance(value, list) and len(value) == getattr(config, "num_hidden_layers", 0):
+            named |= {key: value[0]} if type(value[0]) is int and len(set(value)) == 1 else {}
     for own in (config.to_dict().get("per_layer_config") or {}).values():
         named |= {GLOBAL[key]: value for key, value in own.items() if key in GLOBAL}
     if (key := "use_double_wide_mlp") in config.to_dict():

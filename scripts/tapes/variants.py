@@ -20,6 +20,16 @@ _COUNTED = {
     "num_hidden_layers": (8, 12, 10, 14),
     "layer_types": (_TWO * 4, _TWO * 6, _TWO * 5, _TWO * 7),
 }
+# As many that are not sparse, of which two share keys and values.
+_DENSE = 6
+_SPARSE = (4, 8, 6, 10)
+_SPARSE_FIRST = {
+    "num_hidden_layers": tuple(count + _DENSE for count in _SPARSE),
+    "layer_types": tuple(_TWO * ((count + _DENSE) // 2) for count in _SPARSE),
+    "activation_sparsity_pattern": tuple([0.95] * count + [0.0] * _DENSE for count in _SPARSE),
+    "num_kv_shared_layers": 2,
+    "final_logit_softcapping": 30.0,
+}
 _WITHOUT_INPUTS = {
     **_ALTERNATING,
     "hidden_size_per_layer_input": 0,
@@ -28,6 +38,7 @@ _WITHOUT_INPUTS = {
     "use_bidirectional_attention": "vision",
 }
 _VARIANTS = {
+    "gemma3n_text": {"": _SPARSE_FIRST},
     "qwen3_next": {"as_many_heads": _AS_MANY},
     "qwen3_5_text": {"as_many_heads": _AS_MANY},
     "qwen3_5_moe_text": {"as_many_heads": _AS_MANY},
@@ -49,7 +60,7 @@ _VARIANTS = {
     },
 }
 # Of these tapes so many layers are told, which the first ones are like, in turn.
-_TOLD = {"gemma4_text": 6}
+_TOLD = {"gemma4_text": 6, "gemma3n_text": 2 + _DENSE}
 # Sizes that people's configs have null, where the code of some types does other things.
 _NULLABLE = ("q_lora_rank",)
 

@@ -11,6 +11,11 @@ def reduced(draw):
     return [draw.tensor(sizes), dims, draw.maybe()]
 
 
+def deviation(draw):
+    a, dims, keepdim = reduced(draw)
+    return [a, dims, draw.maybe(), keepdim]
+
+
 def large(draw):
     return draw.random.choice([[300_000], [4000, 300], [7, 30_000], [20_000, 33], [2, 9, 20_000]])
 
@@ -87,6 +92,7 @@ def norm(draw):
 REDUCTIONS = {
     "mean": [of_all],
     "mean.dim": [reduced],
+    "std.dim": [deviation],
     "sum": [of_all, whole_of_all],
     "sum.dim_IntList": [summed_as],
     **each(["all", "any"], [whole_of_all]),
@@ -156,7 +162,10 @@ INDEXING = {
     "scatter.value": [lambda draw: placed(draw, source="number")],
     "scatter.src": [lambda draw: placed(draw, source="tensor")],
     "scatter_.value": [lambda draw: placed(draw, source="number", layout="plain")],
-    "scatter_.src": [lambda draw: placed(draw, source="tensor", layout="plain")],
+    **each(
+        ["scatter_.src", "scatter_add_"],
+        [lambda draw: placed(draw, source="tensor", layout="plain")],
+    ),
     "index_select": [of_a_row],
     "index_add": [lambda draw: of_a_row(draw, source=True)],
     "index_add_": [lambda draw: of_a_row(draw, source=True, layout="plain")],

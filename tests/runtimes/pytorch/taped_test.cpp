@@ -312,6 +312,9 @@ TEST(TapedLm, WhatItsTapeLacksIsRefused) {
                                "gradient $48 $53 [$47] []\n$54 = neg $53\ngives ^7"}) {
     EXPECT_EQ(step_with(train, "free $47", gradient), absent) << gradient;
   }
+  // Where nothing comes, what is before makes nothing.
+  EXPECT_EQ(step_with(train, "free $47", "gradient $48 $53 [$47] []\n$54 = neg $53\ngives _"),
+            "none");
 }
 
 TEST(TapedConfig, WhatIsWrongWithAConfigIsNotAVariantsToPassOver) {
@@ -345,6 +348,20 @@ TEST(TapedConfig, LayersAreOfKindsByWhatLaterOnesShare) {
             (std::vector<std::string>{"A", "B", "A", "C", "D", "E", "F"}));
 }
 
+TEST(TapedConfig, LayersAreOfKindsByWhetherAFractionIsAboveNothing) {
+  const OpTape tape = read_op_tape(
+      "vramfit tape 1\nmodel_type some\nlayers count path\nkinds by type,+sparse s,1=A s,0=B "
+      "f,0=C\n");
+  const auto kinds = [&](const std::string& config) {
+    return layer_kinds(tape, ConfigKeys(ModelSource{"model", config}, tape), 3);
+  };
+  EXPECT_EQ(kinds(R"({"type": ["s", "s", "f"], "sparse": [0.95, 0, 0.0]})"),
+            (std::vector<std::string>{"A", "B", "C"}));
+  expect_bad_input([&] { kinds(R"({"type": ["s", "s", "f"]})"); }, {"of its 3 layers, in sparse"});
+  expect_bad_input([&] { kinds(R"({"type": ["s", "s", "f"], "sparse": [0, 0, 0.5]})"); },
+                   {"layers of 'f,1' were not recorded"});
+}
+
 TEST(TapedConfig, ATextModelIsAnsweredOfAWholeOne) {
   const std::string text = config_text("llama", false);
   const std::string whole =
@@ -364,6 +381,8 @@ TEST(ConfigKeys, WhatIsNullIsNotAsNothing) {
     return ConfigKeys(ModelSource{"model", config}, tape);
   };
   EXPECT_EQ(keys("{}")("rank"), 8);
+  EXPECT_EQ(keys(R"({"rank": [16, 16]})")("rank"), 16);
+  expect_bad_input([&] { keys(R"({"rank": [16, 32]})")("rank"); }, {"rank: some's sizes hang"});
   EXPECT_EQ(keys("{}")("dim"), 4);
   EXPECT_EQ(keys(R"({"dim": null, "heads": 3})")("dim"), 6);
   const ConfigKeys null = keys(R"({"rank": null})");

@@ -43,9 +43,15 @@ Results compared(const Call& call) { return {pointwise(call, ScalarType::Bool)};
 /// floor_divide, bitwise ops.
 Results plain(const Call& call) { return {pointwise(call, common_type(call))}; }
 
-/// By a tensor, or else by a number: that is what `by_number` saves and does.
+/// By a tensor, or else by a number: that is what `by_number` saves and does. A number is first
+/// where it was a tensor of the host's.
 template <Tensor (*kByTensor)(const Tensor&, const Tensor&), Tensor (*kByNumber)(const Tensor&)>
 Results arithmetic(const Call& call) {
+  if (!call.is_tensor(0)) {
+    const Tensor b = call.tensor(1);
+    const ScalarType type = with_number(call, 0, b.type());
+    return {is_floating(b.type()) ? kByNumber(b) : empty_for({&b}, type)};
+  }
   const Tensor a = call.tensor(0);
   if (call.is_tensor(1)) return {kByTensor(a, call.tensor(1))};
   if (!is_floating(a.type())) return plain(call);

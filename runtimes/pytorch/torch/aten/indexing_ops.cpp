@@ -48,6 +48,7 @@ constexpr NamedOp kIndexingOps[] = {
     {"scatter.src", made_of<scatter>},
     {"scatter_.value", changed_by<scatter_>},
     {"scatter_.src", changed_by<scatter_>},
+    {"scatter_add_", changed_by<scatter_add_>},
     {"index_select", index_select_op},
     {"index_add", made_of<index_add>},
     {"index_add_", changed_by<index_add_>},

@@ -54,6 +54,12 @@ Results sum_of_all(const Call& call) {
   return {sum(a, all_dims(a.rank()), false, type_under_autocast(call, 1, a))};
 }
 
+/// (self, dims, unbiased, keepdim)
+Results std_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {standard_deviation(a, mask_of(call, 1, a), call.flag(3))};
+}
+
 Results any_of_all(const Call& call) {
   const Tensor a = call.tensor(0);
   return {any(a, all_dims(a.rank()), false)};
@@ -141,6 +147,7 @@ Results histc_op(const Call& call) {
 constexpr NamedOp kReductionOps[] = {
     {"mean", mean_of_all},
     {"mean.dim", mean_op},
+    {"std.dim", std_op},
     {"sum", sum_of_all},
     {"sum.dim_IntList", sum_op},
     {"all", any_of_all},

@@ -58,10 +58,14 @@ void fit_to_inputs(const Node& node, Gradients& grads) {
   }
 }
 
-/// call_function: the incoming gradients live until it returns.
+/// call_function: the incoming gradients live until it returns. Generated functions make nothing of
+/// nothing (any_grad_defined).
 Gradients call(Node& node) {
   Gradients incoming = std::move(node.buffer);
   if (node.hook != nullptr) (*node.hook)();
+  bool any_defined = false;
+  for (std::size_t i = 0; i < incoming.size(); ++i) any_defined |= incoming[i].defined();
+  if (!any_defined) return {};
   Gradients outgoing = node.apply(incoming);
   fit_to_inputs(node, outgoing);
   return outgoing;

@@ -13,13 +13,14 @@ Dims selected_sizes(const Tensor& a, int dim, const Tensor& index) {
   return a.rank() == 0 ? Dims() : a.sizes().with(dim, index.numel());
 }
 
-Ref<Node> scatter_node(const Tensor& a, const Tensor& index, const Tensor& source) {
+/// grad, or grad.scatter(dim, index, 0) where what was there is gone; grad.gather(dim, index).
+Ref<Node> scatter_node(const Tensor& a, const Tensor& index, const Tensor& source, bool replaced) {
   const auto make_backward = [&] {
-    return [saved = Saved(index)](Node& self, Gradients& grads) -> Gradients {
+    return [saved = Saved(replaced || source.requires_grad() ? index : Tensor()), replaced](
+               Node& self, Gradients& grads) -> Gradients {
       const Tensor places = saved.unpack();
       Gradients result;
-      // grad.scatter(dim, index, 0), then grad.gather(dim, index).
-      if (self.wants(0)) result[0] = contiguous_like(grads[0]);
+      if (self.wants(0)) result[0] = replaced ? contiguous_like(grads[0]) : grads[0];
       if (self.wants(1)) result[1] = empty(grads[0].context(), places.sizes(), grads[0].type());
       return result;
     };
@@ -66,14 +67,18 @@ Tensor gather(const Tensor& a, int, const Tensor& index) {
 }
 
 Tensor scatter(const Tensor& a, int, const Tensor& index, const Tensor& source) {
-  const Ref<Node> node = scatter_node(a, index, source);
+  const Ref<Node> node = scatter_node(a, index, source, true);
   Tensor result = contiguous_like(a);
   set_history(result, node);
   return result;
 }
 
 void scatter_(const Tensor& a, int, const Tensor& index, const Tensor& source) {
-  rebase_history(a, scatter_node(a, index, source));
+  rebase_history(a, scatter_node(a, index, source, true));
+}
+
+void scatter_add_(const Tensor& a, int, const Tensor& index, const Tensor& source) {
+  rebase_history(a, scatter_node(a, index, source, false));
 }
 
 Tensor index_select(const Tensor& a, int dim, const Tensor& index) {

@@ -9,6 +9,7 @@ Tensor gather(const Tensor& a, int dim, const Tensor& index);
 /// `source` undefined: a number.
 Tensor scatter(const Tensor& a, int dim, const Tensor& index, const Tensor& source);
 void scatter_(const Tensor& a, int dim, const Tensor& index, const Tensor& source);
+void scatter_add_(const Tensor& a, int dim, const Tensor& index, const Tensor& source);
 Tensor index_select(const Tensor& a, int dim, const Tensor& index);
 Tensor index_add(const Tensor& a, int dim, const Tensor& index, const Tensor& source);
 void index_add_(const Tensor& a, int dim, const Tensor& index, const Tensor& source);

@@ -14,6 +14,9 @@ namespace {
 /// A value with its place: std::pair<scalar, int64_t>, or of a float.
 constexpr Reduction kWithPlace = {16, false};
 
+/// WelfordData of floats: a mean, a second moment, and two counts.
+constexpr Reduction kWelford = {16, false};
+
 /// What sums are kept in: floating-point types in fp32. A result of 16 bits cannot hold that.
 Reduction summed(ScalarType in, ScalarType out) {
   const std::int64_t bytes = element_size(is_floating(in) ? ScalarType::Float : in);
@@ -58,6 +61,32 @@ Tensor mean(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarTyp
 
 Tensor sum(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type) {
   return reduced(a, dims, keepdim, type, false);
+}
+
+// std_backward and var_backward (FunctionsManual.cpp).
+Tensor standard_deviation(const Tensor& a, DimMask dims, bool keepdim) {
+  Tensor result = empty(a.context(), reduced_sizes(a.sizes(), dims, keepdim), a.type());
+  use_reduce_kernel(a, dims, kWelford);
+  const auto make_backward = [&] {
+    return [input = Saved(a), saved = Saved(result), dims, keepdim](Node&,
+                                                                    Gradients& grads) -> Gradients {
+      const Tensor in = input.unpack();
+      Tensor grad;
+      {
+        const Tensor out = saved.unpack();
+        const Tensor twice = like(out);
+        grad = like(grads[0], twice);
+        masked_fill_(grad, empty_for({&out}, ScalarType::Bool));
+      }
+      if (!keepdim) grad = reshape(grad, reduced_sizes(in.sizes(), dims, true));
+      const Tensor average = mean(in, dims, true);
+      const Tensor from_average = like(in, average);
+      const Tensor scaled = like(grad);
+      return {like(scaled, from_average)};
+    };
+  };
+  set_history(result, make_node(a.context(), make_backward, a));
+  return result;
 }
 
 Tensor sum_to(Tensor a, const Dims& sizes) {

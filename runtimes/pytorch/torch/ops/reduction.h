@@ -13,6 +13,8 @@ Tensor mean_last(const Tensor& a);
 /// torch.mean and torch.sum over some dimensions, in another type where one is named.
 Tensor mean(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type = {});
 Tensor sum(const Tensor& a, DimMask dims, bool keepdim, std::optional<ScalarType> type = {});
+/// torch.std over some dimensions.
+Tensor standard_deviation(const Tensor& a, DimMask dims, bool keepdim);
 /// at::sum_to: the sum over what was broadcast.
 Tensor sum_to(Tensor a, const Dims& sizes);
 /// any and all.

@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/transformers/taped/config_keys.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/config/json_reader.h"
@@ -12,6 +13,13 @@ namespace {
 constexpr std::int64_t kMostOfAKey = std::int64_t{1} << 32;
 
 constexpr int kMostNested = 8;  // what a key hangs on that hangs on another
+
+/// Said of each layer, as gemma3n's widths are: a size where all have the same.
+bool of_one_number(const nlohmann::json& list) {
+  return !list.empty() && list.front().is_number_integer() &&
+         std::all_of(list.begin(), list.end(),
+                     [&](const nlohmann::json& each) { return each == list.front(); });
+}
 
 }  // namespace
 
@@ -26,10 +34,15 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
     if (value.is_null()) nulls_.insert(key);
     if (value.is_string() || value.is_number_float()) others_.insert(key);
     if (!value.is_array()) continue;
+    if (of_one_number(value)) {
+      own_[key] = value.front().get<std::int64_t>();
+    } else if (!value.empty() && value.front().is_number()) {
+      others_.insert(key);
+    }
     for (const auto& each : value) {
       if (each.is_boolean()) lists_[key].emplace_back(each.get<bool>() ? "true" : "false");
       if (each.is_string()) lists_[key].push_back(each.get<std::string>());
-      if (each.is_number_integer()) lists_[key].push_back(std::to_string(each.get<std::int64_t>()));
+      if (each.is_number()) lists_[key].push_back(each.dump());
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/transformers/taped/layer_kinds.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "model/errors.h"
@@ -38,14 +39,18 @@ std::vector<std::string> listed(const OpTape& tape, const ConfigKeys& keys, cons
 }
 
 /// What a key with a sign before it says of each layer: "<KEY" is 1 of the first so many, "%KEY" of
-/// each so-manieth, ">KEY" of the last so many, "^KEY" of the last of each kind before those.
+/// each so-manieth, ">KEY" of the last so many, "^KEY" of the last of each kind before those;
+/// "+KEY" of those whose number in the list is above 0.
 std::vector<std::string> counted(const OpTape& tape, const ConfigKeys& keys, const std::string& key,
                                  std::size_t layers) {
-  constexpr std::string_view kSigns = "<%>^";
-  if (kSigns.find(key.front()) == std::string_view::npos) {
-    return listed(tape, keys, key, layers);
-  }
   const char sign = key.front();
+  if (sign == '+') {
+    std::vector<std::string> list = listed(tape, keys, key.substr(1), layers);
+    for (std::string& each : list) each = std::strtod(each.c_str(), nullptr) > 0 ? "1" : "0";
+    return list;
+  }
+  constexpr std::string_view kSigns = "<%>^";
+  if (kSigns.find(sign) == std::string_view::npos) return listed(tape, keys, key, layers);
   const std::int64_t number = keys(key.substr(1));
   if (sign == '%' && number < 1) throw BadInput(key.substr(1) + ": must be 1 or more");
   const auto count = static_cast<std::int64_t>(layers);

@@ -159,8 +159,8 @@ struct OpTape {
   /// How a layer's kind is told: "A", one for all; "by KEY VALUE=A …", by what its place has in the
   /// config's list, or in several, "KEY,KEY" and "VALUE,VALUE"; "below KEY A B", the first so many
   /// and the rest; "every KEY A B", each so-manieth is B. Beside lists, "<KEY" has 1 for the first
-  /// so many, "%KEY" for each so-manieth, ">KEY" for the last so many, and "^KEY" for the last of
-  /// each kind of layer_types before those, else 0.
+  /// so many, "%KEY" for each so-manieth, ">KEY" for the last so many, "^KEY" for the last of each
+  /// kind of layer_types before those, and "+KEY" where the list's number is above 0, else 0.
   std::vector<std::string> kinds;
   // Parameters and buffers, in the order of their names: before all layers, of a layer by its
   // kind, behind them.

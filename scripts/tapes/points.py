@@ -157,7 +157,8 @@ def config_of(name, given, layers, heads_are, choose):
 
 def _is_size(value):
     """Of all layers, or said of each."""
-    return type(value) is int or (isinstance(value, list) and {type(each) for each in value} == {int})
+    values = value if isinstance(value, list) else [value]
+    return {type(each) for each in values} == {int}
 
 
 def _is_of_rope(kind):

@@ -337,6 +337,15 @@ TEST(TapedConfig, WhatIsWrongWithAConfigIsNotAVariantsToPassOver) {
                    {"num_hidden_layers: is 0; 1 to "});
 }
 
+TEST(TapedConfig, HeadsThatAreWiderThanSharedOnesMayBeAreRefused) {
+  std::string text = config_text("llama", false);
+  const std::string narrow = R"("head_dim": 64)";
+  text.replace(text.find(narrow), narrow.size(), R"("head_dim": 320)");
+  const auto source = std::make_shared<const ModelSource>(ModelSource{"m", text});
+  expect_bad_input([&] { taped_config(source, with_tapes()); },
+                   {"head_dim: is 320, and llama's code was recorded with 256 or less"});
+}
+
 TEST(TapedConfig, LayersAreOfKindsByWhatLaterOnesShare) {
   const OpTape tape = read_op_tape(
       "vramfit tape 1\nmodel_type some\nlayers count path\n"

@@ -147,6 +147,15 @@ void require_nulls(const nlohmann::json& config, const OpTape& tape) {
   }
 }
 
+/// transformers/integrations/sdpa_attention.py (use_gqa_in_sdpa): of wider heads, keys and values
+/// that several share are repeated, which is other code.
+void require_narrow_heads(const ModelConfig& config, const OpTape& tape) {
+  constexpr std::int64_t kWidest = 256;
+  const bool shares = config.kv_heads < config.heads;
+  if (tape.attention != "sdpa" || !shares || config.head_dim <= kWidest) return;
+  refuse(tape, "head_dim", std::to_string(config.head_dim), std::to_string(kWidest) + " or less");
+}
+
 /// Of a type, or where a key is null that changes what its code does, of the type with that.
 std::string name_of_tape(const nlohmann::json& config, const std::string& type,
                          const Release& release) {
@@ -192,6 +201,7 @@ ModelConfig read_by(const OpTape& tape, const std::string& tape_name,
   config.head_dim = keys.has("head_dim") ? key("head_dim")
                     : config.heads > 0   ? config.hidden / config.heads
                                          : 0;
+  require_narrow_heads(config, tape);
   config.max_positions = key("max_position_embeddings");
   config.tied_head = key("tie_word_embeddings") != 0;
   config.rope = Rope{};  // it has no table of positions that others would have to know

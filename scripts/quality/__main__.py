@@ -91,6 +91,15 @@ def _facts(parts: Parts, python: str) -> None:
     if shutil.which(driver[0]):
         found = subprocess.run(driver, capture_output=True, text=True, check=True)
         facts["driver"] = found.stdout.splitlines()[0].strip()
+    head = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if head.returncode == 0:
+        facts["commit"] = head.stdout.strip()
     (parts.state / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 

@@ -75,4 +75,4 @@ def test_losses_are_the_same(tmp_path, precision, optimizer, near):
     ours, theirs = losses(tmp_path / "whole.jsonl"), losses(tmp_path / "theirs.jsonl")
     assert len(theirs) == STEPS
     assert theirs == pytest.approx(ours, rel=near)
-    assert theirs[-1] < 0.7 * theirs[0]
+    assert theirs[-1] < 0.85 * theirs[0]

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel manylinux page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested wheel manylinux page site fuzz measure measure-pytorch quality compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -78,6 +78,9 @@ measure: build  ## this machine's GPU: the rows that answer the article, into da
 
 measure-pytorch:  ## PyTorch's reference cases on this GPU, into data/reference/ (ONLY=PART of a case's name, CASES=FILE, TORCH_PYTHON=FILE)
 	scripts/measure_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' $(if $(CASES),--cases '$(CASES)')
+
+quality:  ## trains a 124M model on this GPU, PyTorch beside it, and says what fewer bits cost it, into build/quality/ (TOKENS=FOLDER, TORCH_PYTHON=FILE)
+	PYTHONPATH=scripts '$(TORCH_PYTHON)' -m quality --build --tokens '$(or $(TOKENS),build/corpus)'
 
 compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONLY=PART of a row's name, TORCH_PYTHON=FILE)
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' --check

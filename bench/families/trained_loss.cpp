@@ -1,9 +1,9 @@
 #include "bench/families/trained_loss.h"
 
-#include <cmath>
 #include <span>
 #include <vector>
 
+#include "bench/devices/cross_entropy.h"
 #include "bench/devices/floats.h"
 #include "bench/families/chain_text.h"
 #include "bench/families/throughput.h"
@@ -59,7 +59,7 @@ struct Batch {
   std::vector<std::int32_t> following;
 };
 
-Batch read(const ChainText& text, const Course& course, int number) {
+Batch read_batch(const ChainText& text, const Course& course, int number) {
   Batch batch;
   for (std::int64_t b = 0; b < course.batch; ++b) {
     const auto sequence_number = static_cast<std::uint64_t>(number * course.batch + b);
@@ -84,7 +84,7 @@ Values train(Device& device, Ledger& ledger, const Course& course, const ChainTe
   Trainer trainer(device, ledger, course.config, options);
   for (int step = 0; step < course.steps; ++step) {
     trainer.step([&](Device& on, Tensor& tokens, Tensor& targets) {
-      const Batch batch = read(text, course, step);
+      const Batch batch = read_batch(text, course, step);
       on.upload(tokens, batch.tokens.data(), tokens.bytes());
       on.upload(targets, batch.following.data(), targets.bytes());
     });
@@ -107,13 +107,6 @@ ParameterSource source_of(const Values& values) {
   };
 }
 
-/// −log softmax(logits)[token].
-double loss_of(std::span<const float> logits, std::int32_t token) {
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
-  return std::log(sum) - static_cast<double>(logits[static_cast<std::size_t>(token)]);
-}
-
 /// The sum over a batch's prompts. `logits`: (B, stored V), behind each prompt's last token.
 double loss_of(Device& device, const Tensor& logits, const Batch& batch, const Course& course) {
   const std::vector<float> all = download_floats(device, logits);
@@ -122,7 +115,8 @@ double loss_of(Device& device, const Tensor& logits, const Batch& batch, const C
   const auto stored = static_cast<std::size_t>(logits.stored()[1]);
   double sum = 0;
   for (std::size_t b = 0; b < static_cast<std::size_t>(course.batch); ++b) {
-    sum += loss_of(std::span(all).subspan(b * stored, vocab), batch.following[(b + 1) * seq - 1]);
+    sum += cross_entropy(std::span(all).subspan(b * stored, vocab),
+                         batch.following[(b + 1) * seq - 1]);
   }
   return sum;
 }
@@ -132,7 +126,7 @@ double held_out_loss(Device& device, Ledger& ledger, const Course& course, const
   Generator generator(device, ledger, course.config, options, source_of(values));
   double sum = 0;
   for (int number = course.steps; number < course.steps + course.held_out; ++number) {
-    const Batch batch = read(text, course, number);
+    const Batch batch = read_batch(text, course, number);
     generator.prefill(
         [&](Device& on, Tensor& tokens) { on.upload(tokens, batch.tokens.data(), tokens.bytes()); },
         [&](Device& on, const Tensor& logits) { sum += loss_of(on, logits, batch, course); });

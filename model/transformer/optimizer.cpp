@@ -61,6 +61,16 @@ void Optimizer::create_states(OpContext& context, const Weights& weights) {
   }
 }
 
+std::vector<const Tensor*> Optimizer::states() const {
+  std::vector<const Tensor*> born;
+  for (const State& s : states_) {
+    for (const Tensor* tensor : {&s.master, &s.momentum, &s.variance, &s.scales}) {
+      if (*tensor) born.push_back(tensor);
+    }
+  }
+  return born;
+}
+
 void Optimizer::step(OpContext& context, const Weights& weights,
                      const std::vector<std::size_t>& parameters, const Mesh& mesh,
                      const Tensor* scaler, int step) {

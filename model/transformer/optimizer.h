@@ -14,6 +14,10 @@ class Optimizer {
 
   /// States of every trained parameter are born, at the first call.
   void create_states(OpContext& context, const Weights& weights);
+  /// Those that were born, in the order of their parameters.
+  std::vector<const Tensor*> states() const;
+  /// Of the steps from here on.
+  void set_learning_rate(float rate) { settings_.learning_rate = rate; }
   /// Updates parameters, by their numbers in Weights::all, from their gradients; of those that
   /// ranks cut this rank's part. `scaler`: fp16's loss scale or null, and where there is one, the
   /// parameters are all that are trained. `step` counts from 1.
@@ -32,7 +36,7 @@ class Optimizer {
   State state_of(OpContext& context, const Parameter& parameter) const;
 
   const OptimizerKind kind_;
-  const OptimizerSettings settings_;
+  OptimizerSettings settings_;
   Tensor slots_;               ///< from the first step on, where the host takes the updates
   std::vector<State> states_;  ///< from the first step on, by the parameter's number
 };

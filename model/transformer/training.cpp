@@ -1,6 +1,7 @@
 #include "model/transformer/training.h"
 
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include "model/checked.h"
@@ -80,14 +81,14 @@ BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed) {
 }
 
 Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
-                 const TrainingOptions& options)
+                 const TrainingOptions& options, const ParameterSource& source)
     : options_(
           (validate(config, options), require_arch(options.precision, device.arch()), options)),
       sequence_{options.attention, options.batch, options.seq},
       passes_(passes_of(options.mesh, options.accumulate)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
       context_(device, ledger, precisions_of(options)),
-      model_(context_, config, draw_parameter, options.lora, options.mesh),
+      model_(context_, config, source, options.lora, options.mesh),
       ranks_(model_, options.mesh),
       pipeline_(model_, options.mesh),
       optimizer_(options.optimizer, options.settings),
@@ -206,6 +207,39 @@ Tensor Trainer::backward(MicroBatch& micro_batch, Tensor made, bool last_micro_b
   embed_backward(model_, micro_batch.tokens, dx);
   ranks_.backward_ends(last_micro_batch, loss_);
   return {};
+}
+
+double Trainer::evaluate(const BatchLoader& load) {
+  if (!options_.mesh.alone()) throw std::logic_error("evaluate: on one GPU alone");
+  const StageScope stage(context_.ledger, Stage::Forward, step_);
+  context_.device.run(FillNormal{loss_, 0.0F, 0.0F, 0});
+  MicroBatch& batch = in_flight_.front();
+  load(context_.device, batch.tokens, batch.targets);
+  Tensor hidden = forward(batch, {});
+  for (SavedActivations& saved : batch.blocks) saved = {};
+  batch.last_x.release();
+  batch.final_statistics = {};
+  head_loss(model_, hidden, batch.targets, 1.0F / static_cast<float>(sequence_.tokens()), nullptr,
+            loss_);
+  model_.weights.free_gradients();
+  return loss();
+}
+
+std::vector<const Tensor*> Trainer::state() const {
+  std::vector<const Tensor*> all;
+  for (const Parameter& p : model_.weights.all()) {
+    all.push_back(&p.value);
+    if (p.scales) all.push_back(&p.scales);
+  }
+  const std::vector<const Tensor*> kept = optimizer_.states();
+  all.insert(all.end(), kept.begin(), kept.end());
+  if (scaler_) all.push_back(&scaler_);
+  return all;
+}
+
+void Trainer::go_on_after(int steps) {
+  if (steps > 0) optimizer_.create_states(context_, model_.weights);
+  step_ = steps;
 }
 
 double Trainer::loss() {

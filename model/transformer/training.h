@@ -55,8 +55,8 @@ class Trainer {
  public:
   /// Allocates and initializes parameters, inputs and the loss, as the stage `loaded`. `device` and
   /// `ledger` must outlive the trainer.
-  Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
-          const TrainingOptions& options);
+  Trainer(Device& device, Ledger& ledger, const ModelConfig& config, const TrainingOptions& options,
+          const ParameterSource& source = draw_parameter);
 
   /// Forward and backward of each micro-batch, the optimizer's step, gradients freed. Does not
   /// wait for the device.
@@ -69,6 +69,20 @@ class Trainer {
   void forward_and_backward(const BatchLoader& load);
   /// The second half.
   void update();
+
+  /// The mean loss of a micro-batch that nothing is learnt of. On one that shares nothing.
+  double evaluate(const BatchLoader& load);
+
+  /// Of the steps from here on.
+  void set_learning_rate(float rate) { optimizer_.set_learning_rate(rate); }
+
+  /// Steps taken so far.
+  int steps() const { return step_; }
+  /// All that the next step depends on beside its batch and the settings: parameters and, once a
+  /// step was taken, what the optimizer keeps. Names are theirs alone.
+  std::vector<const Tensor*> state() const;
+  /// Goes on as one that has taken so many steps: its state is to be filled by the caller.
+  void go_on_after(int steps);
 
   Model& model() { return model_; }
 

@@ -99,7 +99,7 @@ class Own:
         printed = source is ARTICLE
         known = (ARTICLE,) if printed else (ARTICLE, *among)
         rows = [row for row in self.rows if _first(known, _cells(row))]
-        shown = [j for j in range(len(self.columns)) if printed or self._has_figures(j)]
+        shown = [j for j in range(len(self.columns)) if self._is_shown(j, known)]
         off = frozenset(
             (i, at)
             for i, row in enumerate(rows)
@@ -118,9 +118,13 @@ class Own:
             marked=off,
         )
 
-    def _has_figures(self, column: int) -> bool:
-        """What are the article's words alone need not stand beside them again."""
-        return column == 0 or any(isinstance(row[column], Cell) for row in self.rows)
+    def _is_shown(self, column: int, known: Sequence[Source]) -> bool:
+        """Of figures that somebody has. What are the article's words alone need not stand beside
+        them again."""
+        found = [row[column] for row in self.rows if isinstance(row[column], Cell)]
+        if not found:
+            return column == 0 or known == (ARTICLE,)
+        return _first(known, found) is not None
 
     def note(self) -> str:
         """What is said of the tables beside each other."""

@@ -15,6 +15,7 @@ from vramfit_plots.catalogues import Card, Model, load_cards, load_models
 from vramfit_plots.cells import Cell
 from vramfit_plots.files import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
+from vramfit_plots.quality import Quality, load_quality
 from vramfit_plots.reference import (
     Reference,
     load_reference,
@@ -53,6 +54,7 @@ class Inputs:
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
     releases: Releases | None = None  # of PyTorch and transformers, as they were played
     history: History | None = None  # every kept run, where there are any
+    quality: Quality | None = None  # of a model that was trained, where one was
     source: Source = MEASURED  # whose figures stand in the article's own tables
 
     def value(self, row: str | None, counter: str) -> float | None:
@@ -215,6 +217,7 @@ def load_inputs(
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     accuracy = compare(fit, data) if fit else None
+    trained = data / "quality" / "results.json"
     article, rows = load_article(data / "article"), _rows(run, reference, accuracy)
     return Inputs(
         run=run,
@@ -227,5 +230,6 @@ def load_inputs(
         accuracy=accuracy,
         releases=load_releases(data / "releases") if (data / "releases").is_dir() else None,
         history=load_history(kept) if kept else None,
+        quality=load_quality(trained) if trained.exists() else None,
         source=source,
     )

@@ -9,7 +9,7 @@ from vramfit_plots.files import data_dir
 from vramfit_plots.report import chapters
 
 _DRAWN = {name for name, topic in chapters().items() if hasattr(topic, "draw")}
-PICTURES = _DRAWN - {"accuracy", "rounding", "ops"}  # which a predicted run does not have
+PICTURES = _DRAWN - {"accuracy", "rounding", "ops", "quality"}  # which a predicted run does not have
 
 
 def test_every_file_is_there(report):

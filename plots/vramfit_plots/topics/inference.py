@@ -10,7 +10,7 @@ from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, PREDICTED, Source
+from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, Source
 from vramfit_plots.tables import Table
 from vramfit_plots.units import GB, gb, in_words, number, percent, share
 
@@ -62,12 +62,31 @@ def _about(inputs: Inputs) -> dict[str, Any]:
     article = inputs.article.inference
     model = article["model"]
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
-    return {"article": article, "published": true, "assumed": assumed, "further": _FURTHER}
+    return {
+        "article": article,
+        "published": true,
+        "assumed": assumed,
+        "further": _FURTHER,
+        "quality": inputs.quality,
+    }
+
+
+def _perplexity(inputs: Inputs, precision: str) -> Cell:
+    """Of the model that was trained, with weights in what the row is of."""
+    score = inputs.quality.score(precision.lower()) if inputs.quality else None
+    if inputs.quality is None or score is None:
+        return Cell({})
+    above = inputs.quality.above(score)
+    below = {} if above is None else {MEASURED.key: percent(above, 2)}
+    return Cell({MEASURED.key: score.perplexity}, lambda value: number(value, 2), below=below)
 
 
 def own(inputs: Inputs) -> Own:
     rows = [[precision, *row] for precision, row in _all_cells(inputs)]
     columns = inputs.article.inference["columns"]
+    if inputs.quality:
+        columns = [*columns, f"perplexity\n{inputs.quality.course['model']}"]
+        rows = [[*row, _perplexity(inputs, row[0])] for row in rows]
     return Own("table1", columns, rows, _pattern(inputs), _about(inputs))
 
 

@@ -14,13 +14,21 @@ struct Architecture {
   bool biased = false;    ///< every linear has a bias
   bool qkv_bias = false;  ///< where the config does not say
   bool out_bias = false;
+  bool out_bias_too = false;  ///< attention_bias is of what comes out of it, too
+  bool head_bias = false;
   bool norm_bias = false;
   QkNorm qk_norm = QkNorm::None;
+  bool may_norm = false;  ///< queries and keys, where use_qk_norm says so
+  double rotated = 1;     ///< of a head, where the config does not say
   bool experts = false;
-  bool tied = false;         ///< where the config does not say
-  std::int64_t pattern = 0;  ///< the same: each so-manieth layer looks at everything
+  bool router_in_fp32 = false;
+  bool router_stored = false;  ///< as other products are
+  bool tied = false;           ///< where the config does not say
+  std::int64_t pattern = 0;    ///< the same: each so-manieth layer looks at everything
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
+  bool hands_on = false;         ///< a layer what it projected, until the next one is done
+  bool by_transformers = false;  ///< its own code, but for products, norms and attention
   bool fused = false;
   bool frees_up = false;
   Adapted adapted = Adapted::Products;
@@ -39,6 +47,9 @@ struct Family {
 
 /// Null: not known here.
 const Architecture* architecture_named(std::string_view name);
+/// The last release that ran such a class; empty: later ones do, too
+/// (_PREVIOUSLY_SUPPORTED_MODELS).
+std::string_view last_release_of(std::string_view name);
 /// Of a class of EAGLE's heads, the one that its layers are of.
 const Architecture* layers_of_head(std::string_view name);
 const Family* family_of(std::string_view type);

@@ -22,6 +22,8 @@ class Config {
   JsonReader json() const { return {*json_, source_}; }
   /// With keys that it lacks as `usual` has them, which is JSON; empty: none.
   Config over(std::string_view usual) const;
+  /// With the value of one key under another one; of a list of one value a layer, that value.
+  Config renamed(const char* theirs, const char* ours) const;
   /// The class that its weights are of.
   std::string architecture() const;
   std::string architecture_or(const std::string& otherwise) const;

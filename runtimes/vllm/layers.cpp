@@ -16,8 +16,12 @@ Experts experts_of(const Config& config, const Architecture& architecture) {
     return experts;  // of Granite's hybrids some have none
   }
   experts.biased = architecture.name == "GptOssForCausalLM";
-  experts.router_in_fp32 = architecture.name == "Glm4MoeForCausalLM";
-  experts.corrected = config.json().text_or("topk_method", "") == "noaux_tc";
+  experts.router_in_fp32 =
+      architecture.router_in_fp32 || config.json().text_or("router_dtype", "") == "fp32";
+  experts.router_stored = architecture.router_stored;
+  experts.corrected = config.json().text_or("topk_method", "") == "noaux_tc" ||
+                      config.truth("use_expert_bias", false) ||
+                      config.truth("moe_router_enable_expert_bias", false);
   experts.shared_gated = architecture.shared_gate;
   experts.count =
       config.integer({"num_local_experts", "num_experts", "n_routed_experts"}, kMostExperts);
@@ -26,7 +30,9 @@ Experts experts_of(const Config& config, const Architecture& architecture) {
   experts.shared =
       config.integer_or({"shared_expert_intermediate_size", "shared_intermediate_size"}, 0);
   if (experts.shared == 0) {
-    experts.shared = config.integer_or({"n_shared_experts"}, 0) * experts.width;
+    experts.shared =
+        config.integer_or({"n_shared_experts"}, architecture.name == "Llama4ForCausalLM" ? 1 : 0) *
+        config.integer_or({"moe_shared_expert_intermediate_size"}, experts.width);
   }
   if (experts.shared > kMostWidth) {
     config.json().fail("n_shared_experts",
@@ -40,9 +46,10 @@ bool is_mixture(const Config& config, std::int64_t layer) {
   if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
   const std::vector<std::int64_t> dense = config.integers("mlp_only_layers");
   if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
-  const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
-  return step <= 1 ||
-         (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
+  if (layer > config.integer_or({"moe_layer_end_index"}, layer)) return false;
+  const std::int64_t every = config.integer_or({"decoder_sparse_step"}, 1, 1);
+  const std::int64_t step = config.integer_or({"moe_layer_freq"}, 1, 1);
+  return (layer + 1) % every == 0 && layer % step == 0;
 }
 
 std::int64_t window_of(const Config& config) {
@@ -128,7 +135,9 @@ void add_layers(Shape& shape, const Config& config, const Architecture& architec
   std::vector<std::string> types = config.texts("layer_types");
   if (types.empty()) types = config.texts("layers_block_type");
   const std::int64_t window = window_of(config);
-  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"}, architecture.pattern);
+  // Where types are given, a pattern may be there in letters.
+  const std::int64_t pattern =
+      types.empty() ? config.integer_or({"sliding_window_pattern"}, architecture.pattern) : 0;
   const Layer layer = attention_of(shape, config);
   if (architecture.experts) shape.experts = experts_of(config, architecture);
   const bool latent = config.json().has("kv_lora_rank");

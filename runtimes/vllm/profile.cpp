@@ -68,6 +68,12 @@ bool is_placed(const Shape& shape, const Options& options) {
   return shape.sees && !options.text_only && shape.first;
 }
 
+/// Whether products are of kernels of vLLM's own, as of weights in few bits, but for the router's
+/// and the head's.
+bool by_own_kernels(const Shape& shape, const Options& options) {
+  return !quantization_of(shape, options).empty() && !in_mxfp4(shape, options);
+}
+
 /// The widest place of all layers, with the workspace where a layer has made it; `made`: as much of
 /// it as there is before them.
 std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch& batch, int sm,
@@ -102,13 +108,17 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       see(attention, beside > 0 ? padding : 0);
     }
     if (layer.experts) {
-      beside = static_cast<std::int64_t>(workspace);
+      // The router may be multiplied by cuBLAS, whatever the others are.
+      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored;
+      beside = static_cast<std::int64_t>(workspace + (apart ? blas_workspace(sm) : 0));
       see(mixed(shape, layer, options, sm));
-      see(shared_experts(shape, options));
+      see(shared_experts(shape, layer, options));
     } else {
-      // Beside gate and up, which are held, what goes into down, in a byte each.
+      // Beside gate and up, which are held, what goes into down, in a byte each, with its scales.
       const bool more = options.eager && shape.keeps_up() && in_bytes;
-      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
+      const std::int64_t scales =
+          shape.scale_tile > 0 ? kWord * layer.ffn / ranks / shape.scale_tile : 0;
+      see(mlp, more ? batch.tokens * (layer.ffn / ranks + scales) : 0);
     }
   }
   // Sums are written where what is embedded was, but by Gemma's norms.
@@ -264,7 +274,7 @@ std::uint64_t drafting(const Shape& shape, const Options& options, const Batch& 
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
-  const bool packed = !quantization.empty() && !in_mxfp4(shape, options);
+  const bool packed = by_own_kernels(shape, options);
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens, gpu.arch.sm);
   const bool compiles = !options.eager && !options.warm;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties.

@@ -40,11 +40,11 @@ Recurrent mamba2(const Config& config, std::int64_t hidden) {
   return of;
 }
 
-Recurrent short_convolution(const Config& config) {
+Recurrent short_convolution(const Config& config, std::int64_t hidden, bool own_width) {
   const bool biased = config.truth("conv_bias", false);
   return {.by = Mixing::ShortConvolution,
           .value_heads = 1,
-          .value_dim = config.integer({"conv_dim"}, kMostWidth),
+          .value_dim = own_width ? config.integer({"conv_dim"}, kMostWidth) : hidden,
           .kernel = kernel_of(config, "conv_L_cache"),
           .biased = biased,
           .convolution_biased = biased};
@@ -182,7 +182,7 @@ Recurrent recurrent_of(const Config& config, const Architecture& architecture,
       of = mamba2(config, hidden);
       break;
     case Mixing::ShortConvolution:
-      of = short_convolution(config);
+      of = short_convolution(config, hidden, architecture.name == "Lfm2ForCausalLM");
       break;
   }
   require_narrow(config, of);

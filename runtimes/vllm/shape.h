@@ -56,7 +56,8 @@ struct Experts {
   bool shared_gated = false;
   bool biased = false;  ///< theirs and their router's products
   bool router_in_fp32 = false;
-  bool corrected = false;  ///< which ones a token goes to, by a bias of each (noaux_tc)
+  bool router_stored = false;  ///< as other products are
+  bool corrected = false;      ///< which ones a token goes to, by a bias of each (noaux_tc)
 };
 
 /// Ranks and widths of MLA.
@@ -119,6 +120,8 @@ struct Shape {
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
   std::int64_t outlived = 0;
+  bool hands_on = false;       ///< the same: a layer what it projected, until the next one is done
+  bool rotates_apart = false;  ///< a step's rotations are there by themselves, for all layers
   bool tied = false;
   bool fused = false;     ///< its checkpoints have queries, keys and values in one, and gate and up
   bool frees_up = false;  ///< gate and up are let go before what comes of them is multiplied

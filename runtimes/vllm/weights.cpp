@@ -156,6 +156,7 @@ class Listing {
       in_fp32(experts.count);
     } else {
       whole(experts.count, shape_.hidden);
+      if (experts.router_stored) list_.back().kind = WeightKind::Linear;
       list_.back().slices = {experts.count};
       if (experts.corrected) in_fp32(experts.count);
     }

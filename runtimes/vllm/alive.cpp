@@ -60,8 +60,16 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
   Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
-  if (shape.qk_norm != QkNorm::None) attention.insert(attention.end(), {q, kv});
+  attention.insert(attention.end(), static_cast<std::size_t>(shape.outlived_attending), hidden);
+  if (shape.qk_norm != QkNorm::None || shape.rotates_elsewhere) {
+    attention.insert(attention.end(), {q, kv});
+  }
   if (in_bytes) attention.push_back((q + kWord) / 2);  // what comes out, with a scale a token
+  if (shape.qk_norm == QkNorm::WholeInFp32) {
+    // Of queries what they are in fp32, their norm, and that by its weight; and keys.
+    constexpr std::int64_t kTwice = 2;
+    attention = {hidden, hidden, q + 2 * kv, kTwice * q, kTwice * q, kTwice * q, kTwice * kv};
+  }
   if (shape.hands_on) attention.push_back(projected(layer, ranks));
   add_handed_on(mlp, shape, layer, ranks);
   for (Alive* place : {&mlp, &attention}) {

@@ -27,6 +27,7 @@ struct Architecture {
   std::int64_t pattern = 0;    ///< the same: each so-manieth layer looks at everything
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
+  std::int64_t outlived_attending = 0;
   bool hands_on = false;         ///< a layer what it projected, until the next one is done
   bool by_transformers = false;  ///< its own code, but for products, norms and attention
   bool fused = false;

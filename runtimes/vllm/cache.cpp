@@ -159,6 +159,7 @@ std::uint64_t block_bytes_of(const std::vector<Group>& groups, const Shape& stag
 /// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts by
 /// ngram; the first runner does not in a pipeline.
 std::int64_t batches_at_once(const Shape& shape, const Options& options) {
+  if (!options.async) return options.pipeline;
   if (by_second_runner(shape, options)) return options.pipeline + 1;
   if (options.drafts == Drafts::Ngram) return options.pipeline;
   return options.pipeline == 1 ? 2 : options.pipeline;

@@ -53,6 +53,21 @@ Config Config::parse(const std::string& text, const std::string& source) {
   return {std::make_shared<const nlohmann::json>(std::move(config)), source};
 }
 
+std::string overridden(const std::string& config, const std::string& overrides) {
+  nlohmann::json whole = parse_json_object(config, "config.json", "a Hugging Face config.json");
+  const nlohmann::json changes = parse_json_object(overrides, "hf-overrides", "a JSON object");
+  for (const auto& [key, value] : changes.items()) {
+    const auto part = whole.find(key);
+    const bool is_config = key.size() > 7 && key.compare(key.size() - 7, 7, "_config") == 0;
+    if (is_config && part != whole.end() && part->is_object() && value.is_object()) {
+      part->update(value);
+    } else {
+      whole[key] = value;
+    }
+  }
+  return whole.dump();
+}
+
 Config Config::over(std::string_view usual) const {
   if (usual.empty()) return *this;
   Json whole = Json::parse(usual);

@@ -54,4 +54,7 @@ class Config {
   std::string source_;
 };
 
+/// A config.json's text with `overrides`' keys, also in its parts (--hf-overrides).
+std::string overridden(const std::string& config, const std::string& overrides);
+
 }  // namespace vramfit::vllm

@@ -12,6 +12,7 @@
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/recurrent.h"
 #include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -65,7 +66,7 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
 
 /// Whether what is embedded is put into a buffer before, as something may be seen in its place.
 bool is_placed(const Shape& shape, const Options& options) {
-  return shape.sees && !options.text_only && shape.first;
+  return has_tower(shape, options) && shape.first;
 }
 
 /// Whether products are of kernels of vLLM's own, as of weights in few bits, but for the router's

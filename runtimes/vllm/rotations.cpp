@@ -37,6 +37,7 @@ void take_scaling(Shape& shape, const Config& config) {
     // Requests are as long as before, unless more is asked for, and rotations are there for both.
     shape.usual_length = config.integer_or({"original_max_position_embeddings"}, 0);
     shape.rotary_rows += shape.usual_length;
+    shape.rotates_elsewhere = true;
     return;
   }
   if (type.empty() || type == "default" || type == "mrope" || type == "llama3") return;

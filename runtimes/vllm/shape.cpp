@@ -23,6 +23,7 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.gated = of.gated;
   shape.norms = of.norms;
   shape.outlived = of.outlived;
+  shape.outlived_attending = of.outlived_attending;
   shape.hands_on = of.hands_on;
   shape.rotates_apart = of.by_transformers;
   shape.fused = of.fused;
@@ -125,7 +126,8 @@ Shape shape_as(const Config& theirs, const std::string& name, const Architecture
   const std::int64_t rotated =
       shape.latent.kv_rank > 0
           ? shape.latent.rope
-          : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
+          : config.integer_or({"rotary_dim"}, static_cast<std::int64_t>(
+                                                  part * static_cast<double>(first.head_dim)));
   const bool rotates = cls != "GraniteMoeHybridForCausalLM" ||
                        config.json().text_or("position_embedding_type", "nope") == "rope";
   if (!shape.learned_positions && rotates)
@@ -161,6 +163,8 @@ Shape shape_of(const ModelSource& source) {
   if (seeing == nullptr) return shape_as(config, source.name, *architecture);
   Shape shape = shape_as(config.over(seeing->usual), source.name, *architecture);
   shape.sees = true;
+  shape.sees_videos = seeing->videos;
+  shape.tower_may_be_whole = seeing->may_be_whole;
   shape.tower = tower_of(config, cls);
   const auto deep = config.size_of("vision_config", "deepstack_visual_indexes");
   shape.deep = static_cast<std::int64_t>(deep);

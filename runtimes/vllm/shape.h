@@ -35,8 +35,9 @@ struct Layer {
   bool has_state() const { return keeps == Keeps::State || also_state; }
 };
 
-/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide.
-enum class QkNorm : std::uint8_t { None, Head, Whole };
+/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide, the
+/// last also computed op by op in fp32.
+enum class QkNorm : std::uint8_t { None, Head, Whole, WholeInFp32 };
 
 /// What of a model's class takes adapters besides its products (embedding_modules).
 enum class Adapted : std::uint8_t {
@@ -120,16 +121,21 @@ struct Shape {
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
   std::int64_t outlived = 0;
+  std::int64_t outlived_attending = 0;  ///< the same, while it attends
+  bool rotates_elsewhere = false;       ///< the same: queries and keys
   bool hands_on = false;       ///< the same: a layer what it projected, until the next one is done
   bool rotates_apart = false;  ///< a step's rotations are there by themselves, for all layers
   bool tied = false;
   bool fused = false;     ///< its checkpoints have queries, keys and values in one, and gate and up
   bool frees_up = false;  ///< gate and up are let go before what comes of them is multiplied
   Adapted adapted = Adapted::Nothing;
-  bool sees = false;        ///< its class does
-  std::int64_t deep = 0;    ///< layers of what sees whose states a step's tokens get besides
-  std::vector<Tile> tower;  ///< by which; nothing: what it is of is not known here
-  bool gated = true;        ///< gate and up are one linear
+  bool sees = false;      ///< its class does
+  std::int64_t deep = 0;  ///< layers of what sees whose states a step's tokens get besides
+  bool sees_videos = false;
+  bool tower_may_be_whole = false;  ///< of each rank (Seeing)
+  bool tower_stored = false;        ///< in few bits, as the text is
+  std::vector<Tile> tower;          ///< by which; nothing: what it is of is not known here
+  bool gated = true;                ///< gate and up are one linear
   bool learned_positions = false;
   bool gated_attention = false;  ///< queries come with a gate as wide
   bool keeps_own_type = false;   ///< its cache is of the model's type, whatever is asked for

@@ -38,7 +38,8 @@ Batch usual_batch(const Gpu& gpu, const Options& options) {
 }
 
 Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
-  const Batch usual = usual_batch(gpu, options);
+  Batch usual = usual_batch(gpu, options);
+  if (options.throughput) usual = {2 * usual.tokens, 2 * usual.sequences};
   Batch batch{options.batched_tokens.value_or(usual.tokens),
               options.sequences.value_or(usual.sequences)};
   if (!options.batched_tokens) batch.tokens = std::min(batch.tokens, batch.sequences * length);

@@ -29,6 +29,19 @@ void add_compressed(Shape& shape, const JsonReader& stored) {
   shape.packed = stored.text_or("format", "") == "pack-quantized";
 }
 
+/// Names that begin with one of these are of what sees.
+bool leaves_tower_whole(const JsonReader& stored) {
+  for (const char* list : {"modules_to_not_convert", "ignore"}) {
+    if (!stored.has(list)) continue;
+    for (const std::string& name : stored.texts(list)) {
+      if (name.find("visual") != std::string::npos || name.find("vision") != std::string::npos) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// Whether modules of that name are among those that are left whole.
 bool leaves_whole(const JsonReader& stored, std::string_view module) {
   for (const char* list : {"modules_to_not_convert", "ignore"}) {
@@ -55,6 +68,7 @@ void add_quantization(Shape& shape, const Config& config) {
   shape.zero_points = stored->boolean_or("zero_point", false);
   if (shape.quantization == "compressed-tensors") add_compressed(shape, *stored);
   if (stored->has("weight_block_size")) shape.scale_tile = kScaleTile;
+  shape.tower_stored = !leaves_tower_whole(*stored);
   if (leaves_whole(*stored, "mlp.gate")) shape.experts.router_stored = false;
 }
 

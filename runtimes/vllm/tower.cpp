@@ -40,6 +40,23 @@ class Tower {
     return std::move(tiles_);
   }
 
+  /// qwen2_vl.py: its MLP is so many times as wide as its states; what the text takes is its
+  /// hidden_size.
+  std::vector<Tile> qwen2() {
+    const std::int64_t patch = of("patch_size", 14, kMostOfAPatch);
+    const std::int64_t text = of("hidden_size", text_, kMostHidden);
+    hidden_ = of("embed_dim", 1280, kMostHidden);
+    ffn_ = static_cast<std::int64_t>(vision_.number_or("mlp_ratio", 4, 1, 64) *
+                                     static_cast<double>(hidden_));
+    whole(hidden_, channels() * of("temporal_patch_size", 2, kMostOfAPatch) * patch * patch);
+    rotations();
+    layers(of("depth", 32, kMaxLayers));
+    norm(hidden_);
+    split(merged(), merged(), merged());
+    split(text, merged(), merged());
+    return std::move(tiles_);
+  }
+
   /// qwen3_vl.py: positions are looked up, and what several layers see is merged, too.
   std::vector<Tile> qwen3() {
     const std::int64_t patch = of("patch_size", 16, kMostOfAPatch);
@@ -71,6 +88,48 @@ class Tower {
     return std::move(tiles_);
   }
 
+  /// pixtral.py's of transformers' kind, and mistral3.py's projector: no biases; what rotates is as
+  /// wide as a head for each of as many patches a side as an image has.
+  std::vector<Tile> pixtral(std::int64_t merged_side) {
+    const std::int64_t patch = of("patch_size", 16, kMostOfAPatch);
+    whole(hidden_, of("num_channels", 3, 64) * patch * patch);
+    whole(hidden_);
+    for (std::int64_t i = 0; i < of("num_hidden_layers", 24, kMaxLayers); ++i) {
+      whole(hidden_);
+      tiles_.push_back({3 * hidden_, hidden_, heads()});
+      tiles_.push_back({hidden_, hidden_, heads()});
+      tiles_.push_back({2 * ffn_, hidden_, ffn_});
+      tiles_.push_back({hidden_, ffn_, ffn_});
+      whole(hidden_);
+    }
+    const std::int64_t along = of("image_size", 1024, 1 << 14) / patch;
+    in_fp32(along * along, hidden_ / heads());
+    whole(hidden_);
+    whole(hidden_, hidden_ * merged_side * merged_side);
+    tiles_.push_back({text_, hidden_, text_});
+    tiles_.push_back({text_, text_, text_});
+    return std::move(tiles_);
+  }
+
+  /// mllama4.py
+  std::vector<Tile> llama4() {
+    const std::int64_t patch = of("patch_size", 14, kMostOfAPatch);
+    const std::int64_t along = of("image_size", 336, 1 << 14) / patch;
+    const std::int64_t inner = of("projector_input_dim", 4096, kMostWidth);
+    const std::int64_t out = of("projector_output_dim", 4096, kMostWidth);
+    tiles_.push_back({hidden_, of("num_channels", 3, 64) * patch * patch, hidden_});
+    whole(hidden_);
+    whole(along * along + 1, hidden_);
+    norm(hidden_);
+    norm(hidden_);
+    in_fp32(along * along + 1, hidden_ / heads());
+    layers(of("num_hidden_layers", 34, kMaxLayers));
+    tiles_.push_back({inner, ffn_, inner});
+    tiles_.push_back({out, inner, inner});
+    tiles_.push_back({text_, of("vision_output_dim", 4096, kMostWidth), text_});
+    return std::move(tiles_);
+  }
+
  private:
   std::int64_t of(const char* key, std::int64_t usual, std::int64_t most) const {
     return vision_.integer_or(key, usual, 1, most);
@@ -87,6 +146,8 @@ class Tower {
                                            " channels of neighbours; less");
   }
   void whole(std::int64_t rows, std::int64_t columns = 1) { tiles_.push_back({rows, columns}); }
+  /// As elements of the model's type, which is of 16 bits.
+  void in_fp32(std::int64_t rows, std::int64_t columns) { whole(rows, 2 * columns); }
   void norm(std::int64_t width) {
     whole(width);
     whole(width);
@@ -133,6 +194,12 @@ std::vector<Tile> tower_of(const Config& config, std::string_view architecture) 
   const auto vision = config.object("vision_config");
   if (!vision) return {};
   Tower tower(config, *vision);
+  if (architecture == "Qwen2VLForConditionalGeneration") return tower.qwen2();
+  if (architecture == "Qwen3VLMoeForConditionalGeneration") return tower.qwen3();
+  if (architecture == "Llama4ForConditionalGeneration") return tower.llama4();
+  if (architecture == "Mistral3ForConditionalGeneration") {
+    return tower.pixtral(config.integer_or({"spatial_merge_size"}, 2, 1));
+  }
   if (architecture == "Qwen2_5_VLForConditionalGeneration") return tower.qwen2_5();
   if (architecture == "Qwen3VLForConditionalGeneration") return tower.qwen3();
   if (architecture == "Gemma3ForConditionalGeneration") return tower.siglip();

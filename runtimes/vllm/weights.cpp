@@ -7,6 +7,7 @@
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/recurrent.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 
 namespace vramfit::vllm {
@@ -28,13 +29,7 @@ class Listing {
 
   std::vector<Weight> operator()() {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
-    if (shape_.first && !options_.text_only) {
-      for (const Tile& tile : shape_.tower) {
-        whole(tile.shares > 0 ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
-        if (tile.shares > 0 && !options_.quantization.empty())
-          list_.back().kind = WeightKind::Linear;
-      }
-    }
+    if (shape_.first && has_tower(shape_, options_)) add_tower();
     if (shape_.first || (shape_.tied && shape_.last)) whole(vocabulary, shape_.hidden);
     if (shape_.learned_positions && shape_.first) whole(shape_.positions, shape_.hidden);
     for (const Layer& layer : shape_.layers) {
@@ -50,6 +45,16 @@ class Listing {
   }
 
  private:
+  /// Of what sees, which `--quantization` and some checkpoints have in few bits, too.
+  void add_tower() {
+    const bool shared = shares_tower(shape_, options_);
+    const bool stored = shape_.tower_stored || !options_.quantization.empty();
+    for (const Tile& tile : shape_.tower) {
+      whole(tile.shares > 0 && shared ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
+      if (tile.shares > 0 && stored) list_.back().kind = WeightKind::Linear;
+    }
+  }
+
   void whole(std::int64_t rows, std::int64_t columns = 1) {
     list_.push_back({.rows = rows, .columns = columns, .slices = {}});
   }

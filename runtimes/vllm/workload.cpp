@@ -9,6 +9,7 @@
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/partition.h"
 #include "runtimes/vllm/rank_experts.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -161,8 +162,10 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
-  const bool has_tower = !shape_->tower.empty() && shape_->quantization.empty();
-  if (shape_->sees && !options_.text_only && !has_tower) {
+  // What sees in few bits is told of where these are bytes.
+  const bool told =
+      !shape_->tower.empty() && (!shape_->tower_stored || in_bytes(*shape_, options_));
+  if (has_tower(*shape_, options_) && !told) {
     throw BadInput("language-model-only: what sees of " + shape_->name +
                    " is not predicted; with it, its text alone is");
   }

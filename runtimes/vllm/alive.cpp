@@ -60,6 +60,10 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
   Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
+  if (shape.qk_norm == QkNorm::Bare) {
+    // Queries, as they were made fp32, and their norm.
+    return {mlp, {hidden, hidden, q + 2 * kv, q, 2 * q, 2 * q}};
+  }
   attention.insert(attention.end(), static_cast<std::size_t>(shape.outlived_attending), hidden);
   if (shape.qk_norm != QkNorm::None || shape.rotates_elsewhere) {
     attention.insert(attention.end(), {q, kv});

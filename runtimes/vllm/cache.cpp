@@ -182,7 +182,9 @@ std::int64_t Cache::blocks_in(std::int64_t available) const {
 std::int64_t Cache::blocks_of(std::int64_t length) const {
   std::int64_t blocks = 0;
   for (const CacheGroup& group : groups) {
-    if (group.keeps == Keeps::Window) {
+    if (group.keeps == Keeps::Chunk) {
+      blocks += ceil_div(std::min(group.window + in_flight, length), group.block);
+    } else if (group.keeps == Keeps::Window) {
       blocks += ceil_div(std::min(group.window - 1 + in_flight, length), group.block) + 1;
     } else if (group.keeps == Keeps::State) {
       blocks += group.states;

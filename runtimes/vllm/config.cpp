@@ -131,6 +131,17 @@ std::size_t Config::size_of(const char* object, const char* list) const {
   return at == found->end() || !at->is_array() ? 0 : at->size();
 }
 
+std::vector<std::int64_t> Config::integers_of(const char* object, const char* list) const {
+  std::vector<std::int64_t> numbers;
+  if (size_of(object, list) == 0) return numbers;
+  for (const Json& one : json_->at(object).at(list)) {
+    if (!one.is_number_integer())
+      json().fail(object, std::string("holds in ") + list + " what is no whole number");
+    numbers.push_back(one.get<std::int64_t>());
+  }
+  return numbers;
+}
+
 std::string Config::dump(const char* key) const {
   return json().has(key) ? json_->at(key).dump(-1, ' ', true, Json::error_handler_t::replace) : "";
 }

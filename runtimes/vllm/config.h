@@ -39,6 +39,8 @@ class Config {
   std::vector<std::int64_t> integers(const char* key) const;
   /// Of a list in an object; 0 where there is none.
   std::size_t size_of(const char* object, const char* list) const;
+  /// Whole numbers of a list in an object; none where there is none.
+  std::vector<std::int64_t> integers_of(const char* object, const char* list) const;
   /// As JSON; empty where there is no such key.
   std::string dump(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }

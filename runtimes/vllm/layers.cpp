@@ -107,6 +107,13 @@ bool keeps_state(const Config& config, const std::vector<std::string>& types, st
   return types.empty() && (layer + 1) % interval != 0;
 }
 
+/// Llama 4's layers that attend to chunks rotate; each fourth does not.
+bool rotates(const Config& config, std::int64_t layer) {
+  const std::vector<std::int64_t> listed = config.integers("no_rope_layers");
+  const auto at = static_cast<std::size_t>(layer);
+  return at < listed.size() ? listed[at] != 0 : (layer + 1) % 4 != 0;
+}
+
 /// Lfm2MLP: two thirds of what the config says, rounded up.
 std::int64_t adjusted(const Config& config, std::int64_t ffn) {
   if (!config.truth("block_auto_adjust_ff_dim", false)) return ffn;
@@ -135,6 +142,7 @@ void add_layers(Shape& shape, const Config& config, const Architecture& architec
   std::vector<std::string> types = config.texts("layer_types");
   if (types.empty()) types = config.texts("layers_block_type");
   const std::int64_t window = window_of(config);
+  const std::int64_t chunk = config.integer_or({"attention_chunk_size"}, 0);
   // Where types are given, a pattern may be there in letters.
   const std::int64_t pattern =
       types.empty() ? config.integer_or({"sliding_window_pattern"}, architecture.pattern) : 0;
@@ -157,6 +165,9 @@ void add_layers(Shape& shape, const Config& config, const Architecture& architec
       one.also_state = true;
     } else if (shape.hybrid() && keeps_state(config, types, i)) {
       one.keeps = Keeps::State;
+    } else if (chunk > 0 && rotates(config, i)) {
+      one.keeps = Keeps::Chunk;
+      one.window = chunk;
     } else if (slides && window > 0) {
       one.keeps = Keeps::Window;
       one.window = window;

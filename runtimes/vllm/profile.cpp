@@ -141,6 +141,21 @@ std::uint64_t of_step(const Batch& batch) {
   return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
 
+/// What the first runner's profile run shows the model, beside what it does with text: what comes
+/// out of it and what went in stay.
+std::uint64_t with_shown(std::uint64_t text, const Shape& shape, const Options& options,
+                         const Batch& batch) {
+  const Shown& of = shape.shown;
+  if (by_second_runner(shape, options) || !is_placed(shape, options) || of.tokens == 0) return text;
+  const std::int64_t items =
+      std::max<std::int64_t>(batch.tokens / of.tokens, 1) * own_bytes(options);
+  const auto kept = static_cast<std::uint64_t>(allocated(items * of.patches * of.given) +
+                                               allocated(items * of.tokens * of.made));
+  const auto seen = static_cast<std::uint64_t>(
+      items * (of.patches * (of.given + of.alive) + of.tokens * of.merged));
+  return std::max(kept + text, seen) + kLtWorkspace;
+}
+
 }  // namespace
 
 /// VllmConfig.use_v2_model_runner: by model and by arguments.
@@ -292,6 +307,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch) +
                            (packed ? blas_workspace(gpu.arch.sm) : 0));
   }
+  peak = with_shown(peak, shape, options, batch);
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
   if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   // _match_cos_sin_cache_dtype: rotations in fp32 make place for such of the model's type.

@@ -166,6 +166,7 @@ Shape shape_of(const ModelSource& source) {
   shape.sees_videos = seeing->videos;
   shape.tower_may_be_whole = seeing->may_be_whole;
   shape.tower = tower_of(config, cls);
+  shape.shown = shown_to(config, cls);
   const auto deep = config.size_of("vision_config", "deepstack_visual_indexes");
   shape.deep = static_cast<std::int64_t>(deep);
   shape.rotary_rows *= seeing->rows;

@@ -17,6 +17,7 @@ struct Architecture;
 enum class Keeps : std::uint8_t {
   All,     ///< keys and values of every token
   Window,  ///< of the last `window`
+  Chunk,   ///< of the last ones from a multiple of `window` on
   Latent,  ///< one latent a token: MLA
   State,   ///< as much of any sequence: what is recurrent
 };
@@ -36,8 +37,8 @@ struct Layer {
 };
 
 /// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide, the
-/// last also computed op by op in fp32.
-enum class QkNorm : std::uint8_t { None, Head, Whole, WholeInFp32 };
+/// last also computed op by op in fp32; or without a weight, in fp32.
+enum class QkNorm : std::uint8_t { None, Head, Whole, WholeInFp32, Bare };
 
 /// What of a model's class takes adapters besides its products (embedding_modules).
 enum class Adapted : std::uint8_t {
@@ -104,6 +105,16 @@ struct Tile {
   std::int64_t shares = 0;  ///< heads or channels that ranks share out; 0: each has all of it
 };
 
+/// What the first runner's profile run shows the model: items of the most tokens. In elements.
+struct Shown {
+  std::int64_t tokens = 0;   ///< of an item, that the text gets; 0: not known here
+  std::int64_t patches = 0;  ///< of an item
+  std::int64_t given = 0;    ///< of a patch, as it comes
+  std::int64_t alive = 0;    ///< of a patch, at its layers' widest place
+  std::int64_t merged = 0;   ///< of a token, made of layers before the last one
+  std::int64_t made = 0;     ///< of a token, that comes out
+};
+
 struct Shape {
   std::string name;          ///< for people
   std::string architecture;  ///< the class that vLLM runs it by
@@ -135,6 +146,7 @@ struct Shape {
   bool tower_may_be_whole = false;  ///< of each rank (Seeing)
   bool tower_stored = false;        ///< in few bits, as the text is
   std::vector<Tile> tower;          ///< by which; nothing: what it is of is not known here
+  Shown shown;                      ///< to it
   bool gated = true;                ///< gate and up are one linear
   bool learned_positions = false;
   bool gated_attention = false;  ///< queries come with a gate as wide

@@ -188,7 +188,68 @@ class Tower {
   std::vector<Tile> tiles_;
 };
 
+/// Layers whose states are merged besides, before the last one.
+std::int64_t deep_before(const Config& config, std::int64_t last) {
+  std::int64_t count = 0;
+  for (const std::int64_t layer : config.integers_of("vision_config", "deepstack_visual_indexes")) {
+    if (layer < last) ++count;
+  }
+  return count;
+}
+
+/// qwen3_vl.py, of Qwen3-VL's preprocessor: 16,777,216 pixels.
+Shown shown_to_qwen3(const Config& config, const JsonReader& vision) {
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 24;
+  const std::int64_t patch = vision.integer_or("patch_size", 16, 1, kMostOfAPatch);
+  const std::int64_t side = vision.integer_or("spatial_merge_size", 2, 1, 64);
+  const std::int64_t hidden = vision.integer_or("hidden_size", 1152, 1, kMostHidden);
+  const std::int64_t heads = vision.integer_or("num_heads", 16, 1, kMostHidden);
+  const std::int64_t out = vision.integer_or("out_hidden_size", 3584, 1, kMostHidden);
+  const std::int64_t depth = vision.integer_or("depth", 27, 1, kMaxLayers);
+  const auto deep =
+      static_cast<std::int64_t>(config.size_of("vision_config", "deepstack_visual_indexes"));
+  const std::int64_t tokens = kMostPixels / (patch * side * patch * side);
+  // Three of queries, keys and values, two of these put in order and two that are rotated, places,
+  // what went in and its norm, what comes out of attention and of its product; and cosines and
+  // sines.
+  constexpr std::int64_t kStates = 3 + 2 + 2 + 1 + 2 + 2;
+  return {
+      .tokens = tokens,
+      .patches = tokens * side * side,
+      .given = 3 * vision.integer_or("temporal_patch_size", 2, 1, kMostOfAPatch) * patch * patch,
+      .alive = kStates * hidden + hidden / heads,
+      .merged = deep_before(config, depth - 1) * out,
+      .made = (1 + deep) * out};
+}
+
+/// mllama4.py, of Llama 4's preprocessor: an image is of 16 tiles and one of all of it.
+Shown shown_to_llama4(const Config& config, const JsonReader& vision) {
+  constexpr std::int64_t kTiles = 17;
+  const std::int64_t patch = vision.integer_or("patch_size", 14, 1, kMostOfAPatch);
+  const std::int64_t size = vision.integer_or("image_size", 336, 1, 1 << 14);
+  const std::int64_t hidden = vision.integer_or("hidden_size", 1408, 1, kMostHidden);
+  const std::int64_t ffn = vision.integer_or("intermediate_size", 5632, 1, kMostWidth);
+  const std::int64_t patches = size / patch * (size / patch);
+  constexpr std::int64_t kShuffled = 4;  // pixel_shuffle_ratio is a half
+  return {.tokens = kTiles * patches / kShuffled,
+          .patches = kTiles,
+          .given = 3 * size * size,
+          .alive = (patches + 1) * (3 * hidden + 2 * ffn),
+          .merged = 0,
+          .made = config.integer({"hidden_size"}, kMostHidden)};
+}
+
 }  // namespace
+
+Shown shown_to(const Config& config, std::string_view architecture) {
+  const auto vision = config.object("vision_config");
+  if (!vision) return {};
+  if (architecture.substr(0, 7) == "Qwen3VL" || architecture.substr(0, 7) == "Qwen3_5") {
+    return shown_to_qwen3(config, *vision);
+  }
+  if (architecture == "Llama4ForConditionalGeneration") return shown_to_llama4(config, *vision);
+  return {};
+}
 
 std::vector<Tile> tower_of(const Config& config, std::string_view architecture) {
   const auto vision = config.object("vision_config");

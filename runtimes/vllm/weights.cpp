@@ -89,7 +89,9 @@ class Listing {
       const std::int64_t q = (shape_.gated_attention ? 2 : 1) * layer.q_width() / ranks_;
       linear(q + 2 * kv, shape_.hidden, shape_.qkv_bias, {q, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
-      if (shape_.qk_norm != QkNorm::None) {
+      if (shape_.qk_norm == QkNorm::Bare) {
+        in_fp32(layer.head_dim);
+      } else if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
         whole(head ? layer.head_dim : layer.q_width() / ranks_);
         whole(head ? layer.head_dim : kv);

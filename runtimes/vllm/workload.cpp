@@ -169,6 +169,12 @@ void EngineWorkload::validate(const ModelConfig&) const {
     throw BadInput("language-model-only: what sees of " + shape_->name +
                    " is not predicted; with it, its text alone is");
   }
+  if (has_tower(*shape_, options_) && !by_second_runner(*shape_, options_) &&
+      shape_->shown.tokens == 0) {
+    throw BadInput("language-model-only: what vLLM's first runner shows " + shape_->architecture +
+                   " as it profiles is not predicted; with it, or without drafts by ngram or a "
+                   "smaller model");
+  }
   if (options_.adapters > 0 && shape_->hybrid()) {
     throw BadInput(
         "enable-lora: what slots of layers that keep a state take is not predicted; without it");

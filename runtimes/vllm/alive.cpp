@@ -103,7 +103,8 @@ bool by_triton_kernels(const Shape& shape, const Options& options, int sm) {
 Alive shared_experts(const Shape& shape, const Layer& layer, const Options& options) {
   const std::int64_t shared = experts_of_rank(shape, options).shared;
   if (shared == 0 || !options.eager) return {};
-  Alive alive = {shape.hidden, shape.hidden, shape.hidden, shape.hidden, 2 * shared, shared};
+  const std::int64_t up = (shape.gated ? 2 : 1) * shared;
+  Alive alive = {shape.hidden, shape.hidden, shape.hidden, shape.hidden, up, shared};
   add_handed_on(alive, shape, layer, options.tensor_parallel);
   return alive;
 }
@@ -136,7 +137,7 @@ Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int 
     alive.push_back(q / ranks);
     alive.insert(alive.end(), 4, shape.hidden);
     if (shape.experts.shared > 0) {
-      alive.push_back(2 * rank.shared);
+      alive.push_back((shape.gated ? 2 : 1) * rank.shared);
       alive.push_back(rank.shared);
     }
   }

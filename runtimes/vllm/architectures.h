@@ -28,6 +28,7 @@ struct Architecture {
   std::int64_t norms = 2;
   std::int64_t outlived = 0;
   std::int64_t outlived_attending = 0;
+  bool sums_elsewhere = false;
   bool hands_on = false;         ///< a layer what it projected, until the next one is done
   bool by_transformers = false;  ///< its own code, but for products, norms and attention
   bool fused = false;
@@ -36,6 +37,9 @@ struct Architecture {
   bool second_runner = false;       ///< DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES
   Mixing recurrent = Mixing::None;  ///< in its layers that keep a state
   bool state_in_each = false;       ///< beside its attention
+  bool one_each = false;            ///< a layer attends, keeps a state or is an MLP
+  bool rotates = true;
+  bool matrices_in_fp32 = false;  ///< of states, where neither argument nor config says
   bool gated_attention = false;
   bool shared_gate = false;  ///< the expert that every token passes has a weight of its own
 };

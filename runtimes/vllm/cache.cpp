@@ -68,7 +68,7 @@ std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int6
                            std::int64_t first) {
   const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
   const bool attends = std::any_of(shape.layers.begin(), shape.layers.end(),
-                                   [](const Layer& layer) { return layer.keeps != Keeps::State; });
+                                   [](const Layer& layer) { return layer.attends(); });
   std::vector<Spec> specs;
   std::int64_t at = first;
   for (const Layer& layer : shape.layers) {
@@ -76,7 +76,9 @@ std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int6
     // Where nothing attends, no page is made as large as an attention's.
     const std::uint64_t page = attends ? page_of(layer, own, options, element)
                                        : static_cast<std::uint64_t>(state_bytes(shape, options));
-    specs.push_back({layer.keeps, layer.window, page, own, at});
+    if (layer.keeps != Keeps::Nothing) {
+      specs.push_back({layer.keeps, layer.window, page, own, at});
+    }
     if (layer.also_state) specs.push_back({Keeps::State, 0, page, own, at});
     if (first == 0) ++at;
   }

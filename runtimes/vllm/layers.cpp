@@ -20,7 +20,7 @@ Experts experts_of(const Config& config, const Architecture& architecture) {
       architecture.router_in_fp32 || config.json().text_or("router_dtype", "") == "fp32";
   experts.router_stored = architecture.router_stored;
   experts.corrected = config.json().text_or("topk_method", "") == "noaux_tc" ||
-                      config.truth("use_expert_bias", false) ||
+                      architecture.one_each || config.truth("use_expert_bias", false) ||
                       config.truth("moe_router_enable_expert_bias", false);
   experts.shared_gated = architecture.shared_gate;
   experts.count =
@@ -135,10 +135,53 @@ std::int64_t ffn_of(const Config& config, const Architecture& architecture, std:
                                               std::to_string(kMaxFfn) + "; a narrower one");
 }
 
+/// NemotronH's: M keeps a state, - is an MLP, E a mixture, * attends.
+void add_kinds(Shape& shape, const Config& config, const Layer& layer, const std::string& kinds,
+               const Architecture& architecture) {
+  if (kinds.size() > static_cast<std::size_t>(kMaxLayers)) {
+    config.json().fail("hybrid_override_pattern",
+                       "has more than " + std::to_string(kMaxLayers) + " layers; fewer");
+  }
+  for (const char kind : kinds) {
+    Layer one = layer;
+    one.mlp = false;
+    switch (kind) {
+      case '*':
+        break;
+      case 'M':
+        one.keeps = Keeps::State;
+        break;
+      case 'E':
+        one.keeps = Keeps::Nothing;
+        one.mlp = one.experts = true;
+        break;
+      case '-':
+        one.keeps = Keeps::Nothing;
+        one.mlp = true;
+        one.ffn = ffn_of(config, architecture, shape.hidden);
+        break;
+      default:
+        config.json().fail("hybrid_override_pattern",
+                           std::string("has a layer '") + kind + "'; M, -, E or *");
+    }
+    shape.layers.push_back(one);
+  }
+}
+
+/// As letters, which newer configs write as words.
+std::string kinds_of(const Config& config) {
+  std::string kinds;
+  for (const std::string& word : config.texts("layers_block_type")) {
+    kinds += word == "mamba" ? 'M' : word == "moe" ? 'E' : word == "attention" ? '*' : '-';
+  }
+  return kinds.empty() ? config.json().text("hybrid_override_pattern") : kinds;
+}
+
 }  // namespace
 
 void add_layers(Shape& shape, const Config& config, const Architecture& architecture) {
-  const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
+  const std::int64_t count =
+      architecture.one_each ? 0 : config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
   std::vector<std::string> types = config.texts("layer_types");
   if (types.empty()) types = config.texts("layers_block_type");
   const std::int64_t window = window_of(config);
@@ -147,10 +190,14 @@ void add_layers(Shape& shape, const Config& config, const Architecture& architec
   const std::int64_t pattern =
       types.empty() ? config.integer_or({"sliding_window_pattern"}, architecture.pattern) : 0;
   const Layer layer = attention_of(shape, config);
-  if (architecture.experts) shape.experts = experts_of(config, architecture);
+  const std::string kinds = architecture.one_each ? kinds_of(config) : std::string();
+  const bool mixes =
+      architecture.experts && (!architecture.one_each || kinds.find('E') != std::string::npos);
+  if (mixes) shape.experts = experts_of(config, architecture);
   const bool latent = config.json().has("kv_lora_rank");
   if (latent) shape.latent = latent_of(config, layer.heads);
   shape.recurrent = recurrent_of(config, architecture, shape.hidden);
+  if (architecture.one_each) return add_kinds(shape, config, layer, kinds, architecture);
   for (std::int64_t i = 0; i < count; ++i) {
     Layer one = layer;
     const auto at = static_cast<std::size_t>(i);

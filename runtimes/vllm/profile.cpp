@@ -100,7 +100,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       if (beside == 0 && !options.warm)
         widest = std::max(widest, tried_bytes(shape, options, batch.tokens));
     }
-    if (layer.keeps == Keeps::State) {
+    if (!layer.attends()) {
       // It has no attention.
     } else if (layer.keeps == Keeps::Latent) {
       see(latent(shape, layer, ranks),
@@ -114,7 +114,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       beside = static_cast<std::int64_t>(workspace + (apart ? blas_workspace(sm) : 0));
       see(mixed(shape, layer, options, sm));
       see(shared_experts(shape, layer, options));
-    } else {
+    } else if (layer.mlp) {
       // Beside gate and up, which are held, what goes into down, in a byte each, with its scales.
       const bool more = options.eager && shape.keeps_up() && in_bytes;
       const std::int64_t scales =
@@ -123,7 +123,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
     }
   }
   // Sums are written where what is embedded was, but by Gemma's norms.
-  if (is_placed(shape, options) && shape.norms == 2)
+  if (is_placed(shape, options) && shape.norms == 2 && !shape.sums_elsewhere)
     widest -= std::min(widest, allocated(shape.hidden * token));
   return static_cast<std::uint64_t>(widest);
 }
@@ -191,8 +191,8 @@ std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::
   const bool padded = in_mxfp4(shape, options);
   const std::int64_t inner = padded ? padded_to(width, kMarlinsWidth) : width;
   const std::int64_t outer = padded ? padded_to(shape.hidden, kMarlinsHidden) : shape.hidden;
-  return worked_in(rows,
-                   (std::max(inner, outer) + std::max(2 * inner, outer)) * own_bytes(options));
+  return worked_in(rows, (std::max(inner, outer) + std::max((shape.gated ? 2 : 1) * inner, outer)) *
+                             own_bytes(options));
 }
 
 bool keeps_workspace(const Shape& shape, const Options& options, int sm) {

@@ -24,6 +24,7 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.norms = of.norms;
   shape.outlived = of.outlived;
   shape.outlived_attending = of.outlived_attending;
+  shape.sums_elsewhere = of.sums_elsewhere;
   shape.hands_on = of.hands_on;
   shape.rotates_apart = of.by_transformers;
   shape.fused = of.fused;
@@ -128,8 +129,9 @@ Shape shape_as(const Config& theirs, const std::string& name, const Architecture
           ? shape.latent.rope
           : config.integer_or({"rotary_dim"}, static_cast<std::int64_t>(
                                                   part * static_cast<double>(first.head_dim)));
-  const bool rotates = cls != "GraniteMoeHybridForCausalLM" ||
-                       config.json().text_or("position_embedding_type", "nope") == "rope";
+  const bool rotates =
+      architecture.rotates && (cls != "GraniteMoeHybridForCausalLM" ||
+                               config.json().text_or("position_embedding_type", "nope") == "rope");
   if (!shape.learned_positions && rotates)
     add_rotations(shape, shape.positions, rotated,
                   cls == "Gemma3ForCausalLM" ||

@@ -15,11 +15,12 @@ struct Architecture;
 
 /// What a layer keeps of a sequence.
 enum class Keeps : std::uint8_t {
-  All,     ///< keys and values of every token
-  Window,  ///< of the last `window`
-  Chunk,   ///< of the last ones from a multiple of `window` on
-  Latent,  ///< one latent a token: MLA
-  State,   ///< as much of any sequence: what is recurrent
+  All,      ///< keys and values of every token
+  Window,   ///< of the last `window`
+  Chunk,    ///< of the last ones from a multiple of `window` on
+  Latent,   ///< one latent a token: MLA
+  State,    ///< as much of any sequence: what is recurrent
+  Nothing,  ///< an MLP alone
 };
 
 struct Layer {
@@ -30,9 +31,11 @@ struct Layer {
   std::int64_t window = 0;
   bool also_state = false;  ///< beside its attention it has what is recurrent
   bool experts = false;     ///< its MLP is a mixture
+  bool mlp = true;          ///< it has one
   std::int64_t ffn = 0;     ///< its dense MLP's inner width
 
   std::int64_t q_width() const { return heads * head_dim; }
+  bool attends() const { return keeps != Keeps::State && keeps != Keeps::Nothing; }
   bool has_state() const { return keeps == Keeps::State || also_state; }
 };
 
@@ -90,7 +93,8 @@ struct Recurrent {
   std::int64_t kernel = 0;
   bool biased = false;  ///< its products
   bool convolution_biased = false;
-  bool normed = false;  ///< before what goes out
+  bool normed = false;            ///< before what goes out
+  bool matrices_in_fp32 = false;  ///< where no argument says otherwise
 
   std::int64_t keys() const { return key_heads * key_dim; }
   std::int64_t values() const { return value_heads * value_dim; }
@@ -134,6 +138,7 @@ struct Shape {
   std::int64_t outlived = 0;
   std::int64_t outlived_attending = 0;  ///< the same, while it attends
   bool rotates_elsewhere = false;       ///< the same: queries and keys
+  bool sums_elsewhere = false;          ///< the residual stream is written anew
   bool hands_on = false;       ///< the same: a layer what it projected, until the next one is done
   bool rotates_apart = false;  ///< a step's rotations are there by themselves, for all layers
   bool tied = false;

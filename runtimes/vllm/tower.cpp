@@ -256,7 +256,10 @@ std::vector<Tile> tower_of(const Config& config, std::string_view architecture) 
   if (!vision) return {};
   Tower tower(config, *vision);
   if (architecture == "Qwen2VLForConditionalGeneration") return tower.qwen2();
-  if (architecture == "Qwen3VLMoeForConditionalGeneration") return tower.qwen3();
+  if (architecture == "Qwen3VLMoeForConditionalGeneration" ||
+      architecture.substr(0, 7) == "Qwen3_5") {
+    return tower.qwen3();
+  }
   if (architecture == "Llama4ForConditionalGeneration") return tower.llama4();
   if (architecture == "Mistral3ForConditionalGeneration") {
     return tower.pixtral(config.integer_or({"spatial_merge_size"}, 2, 1));

@@ -81,6 +81,8 @@ class Listing {
   void add(const Layer& layer) {
     if (layer.keeps == Keeps::State) {
       add_recurrent();
+    } else if (layer.keeps == Keeps::Nothing) {
+      // It has no attention.
     } else if (layer.keeps == Keeps::Latent) {
       add_latent(layer);
     } else {
@@ -97,11 +99,11 @@ class Listing {
         whole(head ? layer.head_dim : kv);
       }
     }
-    if (layer.keeps != Keeps::State) add_attention_buffers();
+    if (layer.attends()) add_attention_buffers();
     if (layer.also_state) add_recurrent();
     if (layer.experts) {
       add_experts();
-    } else {
+    } else if (layer.mlp) {
       const std::int64_t ffn = layer.ffn / ranks_;
       if (shape_.gated) {
         linear(2 * ffn, shape_.hidden, shape_.mlp_bias, {ffn, ffn});
@@ -177,12 +179,13 @@ class Listing {
       in_fp32(shape_.hidden, rank.count);
       list_.back().marlins_rows = padded_to(shape_.hidden, kMarlinsHidden);
     }
-    const bool in_one = experts.biased;  // is_3d_moe_weight
+    const bool in_one = experts.biased || !shape_.gated;  // is_3d_moe_weight
+    const std::int64_t up = shape_.gated ? 2 : 1;
     list_.push_back({.kind = WeightKind::Experts,
-                     .rows = 2 * width,
+                     .rows = up * width,
                      .columns = shape_.hidden,
                      .copies = rank.count,
-                     .slices = in_one ? std::vector{2 * width} : std::vector{width, width}});
+                     .slices = in_one ? std::vector{up * width} : std::vector{width, width}});
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = shape_.hidden,
                      .columns = width,
@@ -190,7 +193,8 @@ class Listing {
                      .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
     if (experts.shared_gated) whole(1, shape_.hidden);  // shared_expert_gate
-    linear(2 * rank.shared, shape_.hidden, false, {rank.shared, rank.shared});
+    linear(up * rank.shared, shape_.hidden, false,
+           std::vector(static_cast<std::size_t>(up), rank.shared));
     linear(shape_.hidden, rank.shared, false);
   }
 

@@ -171,7 +171,7 @@ void EngineWorkload::validate(const ModelConfig&) const {
   }
   if (has_tower(*shape_, options_) && !by_second_runner(*shape_, options_) &&
       shape_->shown.tokens == 0) {
-    throw BadInput("language-model-only: what vLLM's first runner shows " + shape_->architecture +
+    throw BadInput("language-model-only: what vLLM's first runner shows " + shape_->name +
                    " as it profiles is not predicted; with it, or without drafts by ngram or a "
                    "smaller model");
   }

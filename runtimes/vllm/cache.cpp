@@ -212,6 +212,7 @@ Cache cache_of(const Shape& model, const Shape& stage, const Options& options,
   const std::int64_t block = aligned(model, options, block_of(model, options, sm));
   std::vector<Spec> specs = specs_of(model, options, block, 0);
   if (model.draft != nullptr) {
+    grouped(specs, false);  // so that what its own layers clash by is not said of drafts
     // What drafts is the last stage's, behind the model's own layers.
     const auto last = static_cast<std::int64_t>(model.layers.size()) - 1;
     const std::vector<Spec> more = specs_of(model.draft->shape, options, block, last);

@@ -8,6 +8,21 @@
 #include "runtimes/vllm/storage.h"
 
 namespace vramfit::vllm {
+namespace {
+
+/// What is projected of a token.
+std::int64_t projected(const Layer& layer, std::int64_t ranks) {
+  const std::int64_t kv = std::max<std::int64_t>(layer.kv_heads / ranks, 1) * layer.head_dim;
+  return layer.q_width() / ranks + 2 * kv;
+}
+
+/// Behind its attention: what was projected, and what the layer before handed on.
+void add_handed_on(Alive& alive, const Shape& shape, const Layer& layer, std::int64_t ranks) {
+  if (shape.hands_on) alive.insert(alive.end(), 2, projected(layer, ranks));
+}
+
+}  // namespace
+
 std::int64_t allocated(std::int64_t bytes) {
   using Torch = pytorch::CachingAllocator;
   if (bytes < static_cast<std::int64_t>(Torch::kMinLargeAlloc)) return bytes;
@@ -45,8 +60,26 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
   Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
-  if (shape.qk_norm != QkNorm::None) attention.insert(attention.end(), {q, kv});
+  if (shape.qk_norm == QkNorm::Bare) {
+    // Queries, as they were made fp32, and their norm.
+    return {mlp, {hidden, hidden, q + 2 * kv, q, 2 * q, 2 * q}};
+  }
+  attention.insert(attention.end(), static_cast<std::size_t>(shape.outlived_attending), hidden);
+  if (shape.qk_norm != QkNorm::None || shape.rotates_elsewhere) {
+    attention.insert(attention.end(), {q, kv});
+  }
   if (in_bytes) attention.push_back((q + kWord) / 2);  // what comes out, with a scale a token
+  if (shape.qk_norm == QkNorm::WholeInFp32) {
+    // Of queries what they are in fp32, their norm, and that by its weight; and keys.
+    constexpr std::int64_t kTwice = 2;
+    attention = {hidden, hidden, q + 2 * kv, kTwice * q, kTwice * q, kTwice * q, kTwice * kv};
+  }
+  if (shape.hands_on) attention.push_back(projected(layer, ranks));
+  add_handed_on(mlp, shape, layer, ranks);
+  for (Alive* place : {&mlp, &attention}) {
+    // Cosines and sines of the step's tokens.
+    if (shape.rotates_apart) place->insert(place->end(), 2, shape.rotary_dim);
+  }
   return {mlp, attention};
 }
 
@@ -67,10 +100,13 @@ bool by_triton_kernels(const Shape& shape, const Options& options, int sm) {
   return is_hopper(sm) && in_mxfp4(shape, options);
 }
 
-Alive shared_experts(const Shape& shape, const Options& options) {
+Alive shared_experts(const Shape& shape, const Layer& layer, const Options& options) {
   const std::int64_t shared = experts_of_rank(shape, options).shared;
   if (shared == 0 || !options.eager) return {};
-  return {shape.hidden, shape.hidden, shape.hidden, shape.hidden, 2 * shared, shared};
+  const std::int64_t up = (shape.gated ? 2 : 1) * shared;
+  Alive alive = {shape.hidden, shape.hidden, shape.hidden, shape.hidden, up, shared};
+  add_handed_on(alive, shape, layer, options.tensor_parallel);
+  return alive;
 }
 
 Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int sm) {
@@ -86,17 +122,24 @@ Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int 
   }
   const std::int64_t ranks = options.tensor_parallel;
   const std::int64_t own = own_bytes(options);
-  const std::int64_t q =
-      layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width();
-  const std::int64_t more = options.eager ? 2 : 0;  // the layer's caller's
   const RankExperts rank = experts_of_rank(shape, options);
   const std::int64_t routed =
       rank.steps * 3 * kWord * shape.experts.used + kWord * shape.experts.count;
-  Alive alive = {q / ranks, routed / own};
-  alive.insert(alive.end(), static_cast<std::size_t>(4 + more), shape.hidden);
-  if (shape.experts.shared > 0 && !options.eager) {
-    alive.push_back(2 * rank.shared);
-    alive.push_back(rank.shared);
+  Alive alive = {routed / own};
+  if (options.eager) {
+    // What went in and the residual stream, what the layer before handed on, what comes out; and
+    // what the experts have made that every token passes, and the sum of both.
+    alive.insert(alive.end(), shape.experts.shared > 0 ? 6 : 4, shape.hidden);
+    add_handed_on(alive, shape, layer, ranks);
+  } else {
+    const std::int64_t q =
+        layer.keeps == Keeps::Latent ? layer.heads * shape.latent.value : layer.q_width();
+    alive.push_back(q / ranks);
+    alive.insert(alive.end(), 4, shape.hidden);
+    if (shape.experts.shared > 0) {
+      alive.push_back((shape.gated ? 2 : 1) * rank.shared);
+      alive.push_back(rank.shared);
+    }
   }
   // Of replicas, what all of them hand in, and what comes of it (all-gather, reduce-scatter).
   if (rank.steps > 1) alive.insert(alive.end(), 2, rank.steps * shape.hidden);

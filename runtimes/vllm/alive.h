@@ -41,7 +41,7 @@ Alive mixed(const Shape& shape, const Layer& layer, const Options& options, int 
 
 /// Op by op, while the experts work that every token passes: what went in, its norm, the residual
 /// stream and what the layer's caller holds. Otherwise they are among the above.
-Alive shared_experts(const Shape& shape, const Options& options);
+Alive shared_experts(const Shape& shape, const Layer& layer, const Options& options);
 
 /// Whether its experts are stored in MXFP4.
 bool in_mxfp4(const Shape& shape, const Options& options);

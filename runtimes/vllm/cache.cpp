@@ -68,7 +68,7 @@ std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int6
                            std::int64_t first) {
   const std::int64_t element = shape.keeps_own_type ? own_bytes(options) : cache_bytes(options);
   const bool attends = std::any_of(shape.layers.begin(), shape.layers.end(),
-                                   [](const Layer& layer) { return layer.keeps != Keeps::State; });
+                                   [](const Layer& layer) { return layer.attends(); });
   std::vector<Spec> specs;
   std::int64_t at = first;
   for (const Layer& layer : shape.layers) {
@@ -76,7 +76,9 @@ std::vector<Spec> specs_of(const Shape& shape, const Options& options, std::int6
     // Where nothing attends, no page is made as large as an attention's.
     const std::uint64_t page = attends ? page_of(layer, own, options, element)
                                        : static_cast<std::uint64_t>(state_bytes(shape, options));
-    specs.push_back({layer.keeps, layer.window, page, own, at});
+    if (layer.keeps != Keeps::Nothing) {
+      specs.push_back({layer.keeps, layer.window, page, own, at});
+    }
     if (layer.also_state) specs.push_back({Keeps::State, 0, page, own, at});
     if (first == 0) ++at;
   }
@@ -159,6 +161,7 @@ std::uint64_t block_bytes_of(const std::vector<Group>& groups, const Shape& stag
 /// VllmConfig.max_concurrent_batches. One is prepared while another runs, but not of drafts by
 /// ngram; the first runner does not in a pipeline.
 std::int64_t batches_at_once(const Shape& shape, const Options& options) {
+  if (!options.async) return options.pipeline;
   if (by_second_runner(shape, options)) return options.pipeline + 1;
   if (options.drafts == Drafts::Ngram) return options.pipeline;
   return options.pipeline == 1 ? 2 : options.pipeline;
@@ -181,7 +184,9 @@ std::int64_t Cache::blocks_in(std::int64_t available) const {
 std::int64_t Cache::blocks_of(std::int64_t length) const {
   std::int64_t blocks = 0;
   for (const CacheGroup& group : groups) {
-    if (group.keeps == Keeps::Window) {
+    if (group.keeps == Keeps::Chunk) {
+      blocks += ceil_div(std::min(group.window + in_flight, length), group.block);
+    } else if (group.keeps == Keeps::Window) {
       blocks += ceil_div(std::min(group.window - 1 + in_flight, length), group.block) + 1;
     } else if (group.keeps == Keeps::State) {
       blocks += group.states;
@@ -207,6 +212,7 @@ Cache cache_of(const Shape& model, const Shape& stage, const Options& options,
   const std::int64_t block = aligned(model, options, block_of(model, options, sm));
   std::vector<Spec> specs = specs_of(model, options, block, 0);
   if (model.draft != nullptr) {
+    grouped(specs, false);  // so that what its own layers clash by is not said of drafts
     // What drafts is the last stage's, behind the model's own layers.
     const auto last = static_cast<std::int64_t>(model.layers.size()) - 1;
     const std::vector<Spec> more = specs_of(model.draft->shape, options, block, last);

@@ -47,6 +47,16 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
     line << " --max-cudagraph-capture-size " << *options.largest_capture;
   }
   if (options.text_only) line << " --language-model-only";
+  if (options.no_images || options.no_videos) {
+    nlohmann::ordered_json limits;
+    if (options.no_images) limits["image"] = 0;
+    if (options.no_videos) limits["video"] = 0;
+    line << " --limit-mm-per-prompt " << in_shell(limits.dump());
+  }
+  if (options.whole_tower) line << " --mm-encoder-tp-mode data";
+  if (!options.overrides.empty()) line << " --hf-overrides " << in_shell(options.overrides);
+  if (options.throughput) line << " --performance-mode throughput";
+  if (!options.async) line << " --no-async-scheduling";
   if (options.eager) line << " --enforce-eager";
   if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;
   if (options.data_parallel > 1) line << " --data-parallel-size " << options.data_parallel;

@@ -1,5 +1,6 @@
 #include "runtimes/vllm/config.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,18 +23,72 @@ void lay_text_part_over(nlohmann::json& config) {
   }
 }
 
+/// transformers 5 writes what rotations are computed of in one object, or one of each kind of layer
+/// (patch_rope_parameters).
+void spell_rotations(nlohmann::json& config) {
+  const auto found = config.find("rope_parameters");
+  if (found == config.end() || !found->is_object()) return;
+  nlohmann::json of = *found;
+  if (!of.contains("rope_type")) {
+    const auto whole = of.find("full_attention");
+    if (whole == of.end() || !whole->is_object()) return;
+    of = nlohmann::json(*whole);
+  }
+  const auto take = [&](const char* key, const nlohmann::json& value) {
+    const auto there = config.find(key);
+    if (there == config.end() || there->is_null()) config[key] = value;
+  };
+  if (of.contains("partial_rotary_factor")) {
+    take("partial_rotary_factor", of.at("partial_rotary_factor"));
+  }
+  if (!of.contains("rope_type") || of.at("rope_type") != "default") take("rope_scaling", of);
+}
+
 }  // namespace
 
 Config Config::parse(const std::string& text, const std::string& source) {
   nlohmann::json config = parse_json_object(text, source, "a Hugging Face config.json");
   lay_text_part_over(config);
+  spell_rotations(config);
   return {std::make_shared<const nlohmann::json>(std::move(config)), source};
+}
+
+std::string overridden(const std::string& config, const std::string& overrides) {
+  nlohmann::json whole = parse_json_object(config, "config.json", "a Hugging Face config.json");
+  const nlohmann::json changes = parse_json_object(overrides, "hf-overrides", "a JSON object");
+  for (const auto& [key, value] : changes.items()) {
+    const auto part = whole.find(key);
+    const bool is_config = key.size() > 7 && key.compare(key.size() - 7, 7, "_config") == 0;
+    if (is_config && part != whole.end() && part->is_object() && value.is_object()) {
+      part->update(value);
+    } else {
+      whole[key] = value;
+    }
+  }
+  return whole.dump();
 }
 
 Config Config::over(std::string_view usual) const {
   if (usual.empty()) return *this;
   Json whole = Json::parse(usual);
   whole.update(*json_);
+  return {std::make_shared<const Json>(std::move(whole)), source_};
+}
+
+Config Config::renamed(const char* theirs, const char* ours) const {
+  const auto found = json_->find(theirs);
+  if (found == json_->end() || found->is_null()) return *this;
+  Json value = *found;
+  if (value.is_array()) {
+    const bool alike = std::all_of(value.begin(), value.end(),
+                                   [&](const Json& one) { return one == value.front(); });
+    if (value.empty() || !alike) {
+      json().fail(theirs, "differs from layer to layer, which is not predicted; one value");
+    }
+    value = Json(value.front());
+  }
+  Json whole = *json_;
+  whole[ours] = std::move(value);
   return {std::make_shared<const Json>(std::move(whole)), source_};
 }
 
@@ -74,6 +129,17 @@ std::size_t Config::size_of(const char* object, const char* list) const {
   if (found == json_->end() || !found->is_object()) return 0;
   const auto at = found->find(list);
   return at == found->end() || !at->is_array() ? 0 : at->size();
+}
+
+std::vector<std::int64_t> Config::integers_of(const char* object, const char* list) const {
+  std::vector<std::int64_t> numbers;
+  if (size_of(object, list) == 0) return numbers;
+  for (const Json& one : json_->at(object).at(list)) {
+    if (!one.is_number_integer())
+      json().fail(object, std::string("holds in ") + list + " what is no whole number");
+    numbers.push_back(one.get<std::int64_t>());
+  }
+  return numbers;
 }
 
 std::string Config::dump(const char* key) const {

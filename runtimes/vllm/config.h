@@ -22,6 +22,8 @@ class Config {
   JsonReader json() const { return {*json_, source_}; }
   /// With keys that it lacks as `usual` has them, which is JSON; empty: none.
   Config over(std::string_view usual) const;
+  /// With the value of one key under another one; of a list of one value a layer, that value.
+  Config renamed(const char* theirs, const char* ours) const;
   /// The class that its weights are of.
   std::string architecture() const;
   std::string architecture_or(const std::string& otherwise) const;
@@ -37,6 +39,8 @@ class Config {
   std::vector<std::int64_t> integers(const char* key) const;
   /// Of a list in an object; 0 where there is none.
   std::size_t size_of(const char* object, const char* list) const;
+  /// Whole numbers of a list in an object; none where there is none.
+  std::vector<std::int64_t> integers_of(const char* object, const char* list) const;
   /// As JSON; empty where there is no such key.
   std::string dump(const char* key) const;
   std::optional<JsonReader> object(const char* key) const { return json().object(key); }
@@ -51,5 +55,8 @@ class Config {
   std::shared_ptr<const nlohmann::json> json_;
   std::string source_;
 };
+
+/// A config.json's text with `overrides`' keys, also in its parts (--hf-overrides).
+std::string overridden(const std::string& config, const std::string& overrides);
 
 }  // namespace vramfit::vllm

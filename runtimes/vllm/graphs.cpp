@@ -32,7 +32,7 @@ std::uint64_t partial_sums(const Shape& shape, const Options& options, std::int6
   if (!is_hopper(sm)) return 0;
   std::int64_t width = 0;
   for (const Layer& layer : shape.layers) {
-    if (layer.keeps == Keeps::Latent || layer.keeps == Keeps::State) continue;
+    if (layer.keeps == Keeps::Latent || !layer.attends()) continue;
     width = std::max(width, layer.q_width() / options.tensor_parallel);
   }
   return static_cast<std::uint64_t>(kParts * width * tokens * kSum);

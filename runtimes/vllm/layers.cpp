@@ -16,8 +16,12 @@ Experts experts_of(const Config& config, const Architecture& architecture) {
     return experts;  // of Granite's hybrids some have none
   }
   experts.biased = architecture.name == "GptOssForCausalLM";
-  experts.router_in_fp32 = architecture.name == "Glm4MoeForCausalLM";
-  experts.corrected = config.json().text_or("topk_method", "") == "noaux_tc";
+  experts.router_in_fp32 =
+      architecture.router_in_fp32 || config.json().text_or("router_dtype", "") == "fp32";
+  experts.router_stored = architecture.router_stored;
+  experts.corrected = config.json().text_or("topk_method", "") == "noaux_tc" ||
+                      architecture.one_each || config.truth("use_expert_bias", false) ||
+                      config.truth("moe_router_enable_expert_bias", false);
   experts.shared_gated = architecture.shared_gate;
   experts.count =
       config.integer({"num_local_experts", "num_experts", "n_routed_experts"}, kMostExperts);
@@ -26,7 +30,9 @@ Experts experts_of(const Config& config, const Architecture& architecture) {
   experts.shared =
       config.integer_or({"shared_expert_intermediate_size", "shared_intermediate_size"}, 0);
   if (experts.shared == 0) {
-    experts.shared = config.integer_or({"n_shared_experts"}, 0) * experts.width;
+    experts.shared =
+        config.integer_or({"n_shared_experts"}, architecture.name == "Llama4ForCausalLM" ? 1 : 0) *
+        config.integer_or({"moe_shared_expert_intermediate_size"}, experts.width);
   }
   if (experts.shared > kMostWidth) {
     config.json().fail("n_shared_experts",
@@ -40,9 +46,10 @@ bool is_mixture(const Config& config, std::int64_t layer) {
   if (layer < config.integer_or({"first_k_dense_replace"}, 0)) return false;
   const std::vector<std::int64_t> dense = config.integers("mlp_only_layers");
   if (std::find(dense.begin(), dense.end(), layer) != dense.end()) return false;
-  const std::int64_t step = config.integer_or({"decoder_sparse_step", "moe_layer_freq"}, 1);
-  return step <= 1 ||
-         (config.model_type().starts_with("qwen") ? (layer + 1) % step == 0 : layer % step == 0);
+  if (layer > config.integer_or({"moe_layer_end_index"}, layer)) return false;
+  const std::int64_t every = config.integer_or({"decoder_sparse_step"}, 1, 1);
+  const std::int64_t step = config.integer_or({"moe_layer_freq"}, 1, 1);
+  return (layer + 1) % every == 0 && layer % step == 0;
 }
 
 std::int64_t window_of(const Config& config) {
@@ -100,6 +107,13 @@ bool keeps_state(const Config& config, const std::vector<std::string>& types, st
   return types.empty() && (layer + 1) % interval != 0;
 }
 
+/// Llama 4's layers that attend to chunks rotate; each fourth does not.
+bool rotates(const Config& config, std::int64_t layer) {
+  const std::vector<std::int64_t> listed = config.integers("no_rope_layers");
+  const auto at = static_cast<std::size_t>(layer);
+  return at < listed.size() ? listed[at] != 0 : (layer + 1) % 4 != 0;
+}
+
 /// Lfm2MLP: two thirds of what the config says, rounded up.
 std::int64_t adjusted(const Config& config, std::int64_t ffn) {
   if (!config.truth("block_auto_adjust_ff_dim", false)) return ffn;
@@ -121,19 +135,69 @@ std::int64_t ffn_of(const Config& config, const Architecture& architecture, std:
                                               std::to_string(kMaxFfn) + "; a narrower one");
 }
 
+/// NemotronH's: M keeps a state, - is an MLP, E a mixture, * attends.
+void add_kinds(Shape& shape, const Config& config, const Layer& layer, const std::string& kinds,
+               const Architecture& architecture) {
+  if (kinds.size() > static_cast<std::size_t>(kMaxLayers)) {
+    config.json().fail("hybrid_override_pattern",
+                       "has more than " + std::to_string(kMaxLayers) + " layers; fewer");
+  }
+  for (const char kind : kinds) {
+    Layer one = layer;
+    one.mlp = false;
+    switch (kind) {
+      case '*':
+        break;
+      case 'M':
+        one.keeps = Keeps::State;
+        break;
+      case 'E':
+        one.keeps = Keeps::Nothing;
+        one.mlp = one.experts = true;
+        break;
+      case '-':
+        one.keeps = Keeps::Nothing;
+        one.mlp = true;
+        one.ffn = ffn_of(config, architecture, shape.hidden);
+        break;
+      default:
+        config.json().fail("hybrid_override_pattern",
+                           std::string("has a layer '") + kind + "'; M, -, E or *");
+    }
+    shape.layers.push_back(one);
+  }
+}
+
+/// As letters, which newer configs write as words.
+std::string kinds_of(const Config& config) {
+  std::string kinds;
+  for (const std::string& word : config.texts("layers_block_type")) {
+    kinds += word == "mamba" ? 'M' : word == "moe" ? 'E' : word == "attention" ? '*' : '-';
+  }
+  return kinds.empty() ? config.json().text("hybrid_override_pattern") : kinds;
+}
+
 }  // namespace
 
 void add_layers(Shape& shape, const Config& config, const Architecture& architecture) {
-  const std::int64_t count = config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
+  const std::int64_t count =
+      architecture.one_each ? 0 : config.integer({"num_hidden_layers", "n_layer"}, kMaxLayers);
   std::vector<std::string> types = config.texts("layer_types");
   if (types.empty()) types = config.texts("layers_block_type");
   const std::int64_t window = window_of(config);
-  const std::int64_t pattern = config.integer_or({"sliding_window_pattern"}, architecture.pattern);
+  const std::int64_t chunk = config.integer_or({"attention_chunk_size"}, 0);
+  // Where types are given, a pattern may be there in letters.
+  const std::int64_t pattern =
+      types.empty() ? config.integer_or({"sliding_window_pattern"}, architecture.pattern) : 0;
   const Layer layer = attention_of(shape, config);
-  if (architecture.experts) shape.experts = experts_of(config, architecture);
+  const std::string kinds = architecture.one_each ? kinds_of(config) : std::string();
+  const bool mixes =
+      architecture.experts && (!architecture.one_each || kinds.find('E') != std::string::npos);
+  if (mixes) shape.experts = experts_of(config, architecture);
   const bool latent = config.json().has("kv_lora_rank");
   if (latent) shape.latent = latent_of(config, layer.heads);
   shape.recurrent = recurrent_of(config, architecture, shape.hidden);
+  if (architecture.one_each) return add_kinds(shape, config, layer, kinds, architecture);
   for (std::int64_t i = 0; i < count; ++i) {
     Layer one = layer;
     const auto at = static_cast<std::size_t>(i);
@@ -148,6 +212,9 @@ void add_layers(Shape& shape, const Config& config, const Architecture& architec
       one.also_state = true;
     } else if (shape.hybrid() && keeps_state(config, types, i)) {
       one.keeps = Keeps::State;
+    } else if (chunk > 0 && rotates(config, i)) {
+      one.keeps = Keeps::Chunk;
+      one.window = chunk;
     } else if (slides && window > 0) {
       one.keeps = Keeps::Window;
       one.window = window;

@@ -46,8 +46,14 @@ struct Options {
   std::string release = "0.26";
   bool eager = false;
   bool text_only = false;  ///< --language-model-only: what sees is left out
-  bool offline = false;    ///< vllm.LLM, whose defaults differ from the server's
-  bool warm = false;       ///< an earlier start has left what it compiled
+  bool no_images = false;  ///< --limit-mm-per-prompt: not one of a request's
+  bool no_videos = false;
+  bool whole_tower = false;    ///< --mm-encoder-tp-mode data: each rank has all of what sees
+  bool throughput = false;     ///< --performance-mode: a step is twice as large where none is typed
+  bool async = true;           ///< a step is prepared while another runs
+  std::string overrides = {};  ///< --hf-overrides as it was typed: JSON; empty: none
+  bool offline = false;        ///< vllm.LLM, whose defaults differ from the server's
+  bool warm = false;           ///< an earlier start has left what it compiled
   std::int64_t tensor_parallel = 1;
   std::int64_t data_parallel = 1;  ///< engines side by side, each with requests of its own
   bool expert_parallel = false;    ///< experts are shared out whole

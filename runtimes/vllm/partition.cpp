@@ -2,6 +2,7 @@
 
 #include "model/errors.h"
 #include "runtimes/vllm/rank_experts.h"
+#include "runtimes/vllm/seeing.h"
 
 namespace vramfit::vllm {
 namespace {
@@ -72,7 +73,7 @@ void require_even_shares(const Shape& shape, const Options& options, const std::
   if (first.keeps != Keeps::Latent) ranks.share_or_repeat(first.kv_heads, "heads of keys");
   require_even_states(shape.recurrent, ranks);
   for (const Layer& layer : shape.layers) ranks.share(layer.ffn, "channels of an MLP");
-  if (!options.text_only) {
+  if (has_tower(shape, options) && shares_tower(shape, options)) {
     for (const Tile& tile : shape.tower) ranks.share(tile.shares, "heads or channels of what sees");
   }
   require_even_experts(shape, options);

@@ -12,6 +12,7 @@
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/recurrent.h"
 #include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -65,7 +66,13 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
 
 /// Whether what is embedded is put into a buffer before, as something may be seen in its place.
 bool is_placed(const Shape& shape, const Options& options) {
-  return shape.sees && !options.text_only && shape.first;
+  return has_tower(shape, options) && shape.first;
+}
+
+/// Whether products are of kernels of vLLM's own, as of weights in few bits, but for the router's
+/// and the head's.
+bool by_own_kernels(const Shape& shape, const Options& options) {
+  return !quantization_of(shape, options).empty() && !in_mxfp4(shape, options);
 }
 
 /// The widest place of all layers, with the workspace where a layer has made it; `made`: as much of
@@ -93,7 +100,7 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       if (beside == 0 && !options.warm)
         widest = std::max(widest, tried_bytes(shape, options, batch.tokens));
     }
-    if (layer.keeps == Keeps::State) {
+    if (!layer.attends()) {
       // It has no attention.
     } else if (layer.keeps == Keeps::Latent) {
       see(latent(shape, layer, ranks),
@@ -102,17 +109,21 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
       see(attention, beside > 0 ? padding : 0);
     }
     if (layer.experts) {
-      beside = static_cast<std::int64_t>(workspace);
+      // The router may be multiplied by cuBLAS, whatever the others are.
+      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored;
+      beside = static_cast<std::int64_t>(workspace + (apart ? blas_workspace(sm) : 0));
       see(mixed(shape, layer, options, sm));
-      see(shared_experts(shape, options));
-    } else {
-      // Beside gate and up, which are held, what goes into down, in a byte each.
+      see(shared_experts(shape, layer, options));
+    } else if (layer.mlp) {
+      // Beside gate and up, which are held, what goes into down, in a byte each, with its scales.
       const bool more = options.eager && shape.keeps_up() && in_bytes;
-      see(mlp, more ? batch.tokens * layer.ffn / ranks : 0);
+      const std::int64_t scales =
+          shape.scale_tile > 0 ? kWord * layer.ffn / ranks / shape.scale_tile : 0;
+      see(mlp, more ? batch.tokens * (layer.ffn / ranks + scales) : 0);
     }
   }
   // Sums are written where what is embedded was, but by Gemma's norms.
-  if (is_placed(shape, options) && shape.norms == 2)
+  if (is_placed(shape, options) && shape.norms == 2 && !shape.sums_elsewhere)
     widest -= std::min(widest, allocated(shape.hidden * token));
   return static_cast<std::uint64_t>(widest);
 }
@@ -128,6 +139,21 @@ std::uint64_t worked_in(std::int64_t rows, std::int64_t bytes) {
 /// Numbers that a step is told by.
 std::uint64_t of_step(const Batch& batch) {
   return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+}
+
+/// What the first runner's profile run shows the model, beside what it does with text: what comes
+/// out of it and what went in stay.
+std::uint64_t with_shown(std::uint64_t text, const Shape& shape, const Options& options,
+                         const Batch& batch) {
+  const Shown& of = shape.shown;
+  if (by_second_runner(shape, options) || !is_placed(shape, options) || of.tokens == 0) return text;
+  const std::int64_t items =
+      std::max<std::int64_t>(batch.tokens / of.tokens, 1) * own_bytes(options);
+  const auto kept = static_cast<std::uint64_t>(allocated(items * of.patches * of.given) +
+                                               allocated(items * of.tokens * of.made));
+  const auto seen = static_cast<std::uint64_t>(
+      items * (of.patches * (of.given + of.alive) + of.tokens * of.merged));
+  return std::max(kept + text, seen) + kLtWorkspace;
 }
 
 }  // namespace
@@ -165,8 +191,8 @@ std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::
   const bool padded = in_mxfp4(shape, options);
   const std::int64_t inner = padded ? padded_to(width, kMarlinsWidth) : width;
   const std::int64_t outer = padded ? padded_to(shape.hidden, kMarlinsHidden) : shape.hidden;
-  return worked_in(rows,
-                   (std::max(inner, outer) + std::max(2 * inner, outer)) * own_bytes(options));
+  return worked_in(rows, (std::max(inner, outer) + std::max((shape.gated ? 2 : 1) * inner, outer)) *
+                             own_bytes(options));
 }
 
 bool keeps_workspace(const Shape& shape, const Options& options, int sm) {
@@ -264,7 +290,7 @@ std::uint64_t drafting(const Shape& shape, const Options& options, const Batch& 
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
-  const bool packed = !quantization.empty() && !in_mxfp4(shape, options);
+  const bool packed = by_own_kernels(shape, options);
   const std::uint64_t experts = expert_workspace(shape, options, batch.tokens, gpu.arch.sm);
   const bool compiles = !options.eager && !options.warm;
   // Kernels are tried on what they get, with a buffer as large as the cache that it empties.
@@ -281,6 +307,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch) +
                            (packed ? blas_workspace(gpu.arch.sm) : 0));
   }
+  peak = with_shown(peak, shape, options, batch);
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
   if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   // _match_cos_sin_cache_dtype: rotations in fp32 make place for such of the model's type.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/quantity.h"
 #include "runtimes/vllm/speculation.h"
@@ -34,6 +36,23 @@ std::int64_t rank_of(const Flags& flags) {
   return rank;
 }
 
+/// What a request shows: `{"image": 0}`, or its counts in an object each.
+void read_limits(Options& options, const Flags& flags) {
+  constexpr const char* kFlag = "limit-mm-per-prompt";
+  const auto text = typed(flags, kFlag);
+  if (!text) return;
+  const nlohmann::json json = parse_json_object(*text, kFlag, "a JSON object");
+  const JsonReader limits(json, kFlag);
+  const auto none = [&](const char* kind) {
+    if (!limits.has(kind)) return false;
+    const auto each = json.at(kind).is_object() ? limits.object(kind) : std::nullopt;
+    return (each ? each->integer_or("count", 1, 0, 1 << 20) : limits.integer(kind, 0, 1 << 20)) ==
+           0;
+  };
+  options.no_images = none("image");
+  options.no_videos = none("video");
+}
+
 }  // namespace
 
 Options read_options(const Flags& flags) {
@@ -59,6 +78,14 @@ Options read_options(const Flags& flags) {
   options.release = typed(flags, "release").value_or(options.release);
   options.eager = has(flags, "enforce-eager");
   options.text_only = has(flags, "language-model-only");
+  read_limits(options, flags);
+  options.whole_tower = typed(flags, "mm-encoder-tp-mode") == "data";
+  options.throughput = typed(flags, "performance-mode") == "throughput";
+  options.async = !has(flags, "no-async-scheduling");
+  if (const auto text = typed(flags, "hf-overrides")) {
+    parse_json_object(*text, "hf-overrides", "a JSON object");
+    options.overrides = *text;
+  }
   options.warm = typed(flags, "compile-cache") == "warm";
   options.offline = typed(flags, "engine") == "offline";
   options.tensor_parallel = given(flags, "tensor-parallel", kMostRanks).value_or(1);

@@ -27,8 +27,10 @@ Recurrent mamba2(const Config& config, std::int64_t hidden) {
                .value_heads = config.integer({"mamba_n_heads"}, kMostWidth),
                .key_dim = config.integer({"mamba_d_state"}, kMostWidth),
                .kernel = kernel_of(config, "mamba_d_conv")};
-  const std::int64_t width =
-      config.integer_or({"mamba_d_ssm"}, config.integer_or({"mamba_expand"}, 2, 1) * hidden, 1);
+  const std::int64_t expanded = config.integer_or({"mamba_expand"}, 2, 1) * hidden;
+  const std::int64_t width = config.json().has("mamba_head_dim")
+                                 ? of.value_heads * config.integer({"mamba_head_dim"}, kMostWidth)
+                                 : config.integer_or({"mamba_d_ssm"}, expanded, 1);
   if (width % of.value_heads != 0) {
     config.json().fail("mamba_n_heads", "does not share out " + std::to_string(width) +
                                             " channels evenly; a divisor");
@@ -40,11 +42,11 @@ Recurrent mamba2(const Config& config, std::int64_t hidden) {
   return of;
 }
 
-Recurrent short_convolution(const Config& config) {
+Recurrent short_convolution(const Config& config, std::int64_t hidden, bool own_width) {
   const bool biased = config.truth("conv_bias", false);
   return {.by = Mixing::ShortConvolution,
           .value_heads = 1,
-          .value_dim = config.integer({"conv_dim"}, kMostWidth),
+          .value_dim = own_width ? config.integer({"conv_dim"}, kMostWidth) : hidden,
           .kernel = kernel_of(config, "conv_L_cache"),
           .biased = biased,
           .convolution_biased = biased};
@@ -78,7 +80,7 @@ std::int64_t keys_of_rank(const Recurrent& of, std::int64_t ranks) {
 Alive mamba2_held(const Shape& shape, std::int64_t ranks) {
   const Recurrent& of = shape.recurrent;
   const std::int64_t values = of.values() / ranks;
-  Alive alive(beside_attention(shape) ? 4 : 3, shape.hidden);
+  Alive alive(beside_attention(shape) ? 4 : shape.norms == 1 ? 2 : 3, shape.hidden);
   alive.push_back(2 * values + 2 * keys_of_rank(of, ranks) + of.value_heads / ranks);
   alive.push_back(values);
   return alive;
@@ -182,10 +184,13 @@ Recurrent recurrent_of(const Config& config, const Architecture& architecture,
       of = mamba2(config, hidden);
       break;
     case Mixing::ShortConvolution:
-      of = short_convolution(config);
+      of = short_convolution(config, hidden, architecture.name == "Lfm2ForCausalLM");
       break;
   }
   require_narrow(config, of);
+  // verify_and_update_config of the classes whose config says what matrices are kept in.
+  const std::string kept = config.json().text_or("mamba_ssm_dtype", "");
+  of.matrices_in_fp32 = kept.empty() ? architecture.matrices_in_fp32 : kept == "float32";
   return of;
 }
 
@@ -201,7 +206,9 @@ std::int64_t state_bytes(const Shape& shape, const Options& options) {
       (2 * keys_of_rank(of, ranks) + of.values() / ranks) * (of.kernel - 1 + drafted);
   const std::int64_t matrices = of.value_heads / ranks * of.key_dim * of.value_dim;
   const std::int64_t of_convolution = bytes_of(options.state_type, own_bytes(options));
-  return convolved * of_convolution + matrices * bytes_of(options.matrix_type, of_convolution);
+  const std::int64_t of_matrices =
+      of.matrices_in_fp32 && options.state_type == "auto" ? kWord : of_convolution;
+  return convolved * of_convolution + matrices * bytes_of(options.matrix_type, of_matrices);
 }
 
 std::vector<Alive> recurrent_places(const Shape& shape, std::int64_t ranks, bool in_bytes) {
@@ -226,8 +233,11 @@ std::vector<Alive> recurrent_places(const Shape& shape, std::int64_t ranks, bool
       Alive held = mamba2_held(shape, ranks);
       Alive convolved = held;
       convolved.push_back(2 * keys + values);
-      // The norm, and what goes out; or without one the gate in fp32, and what of it opens.
-      const Alive gated = of.normed ? Alive{values, hidden} : Alive{2 * values, 2 * values};
+      // The norm, and what goes out; or without one the gate in fp32, and what of it opens; of
+      // groups that norm too, and its norm.
+      const bool in_groups = of.key_heads > 1 && of.key_heads % ranks == 0;
+      const Alive gated =
+          of.normed && !in_groups ? Alive{values, hidden} : Alive{2 * values, 2 * values};
       held.insert(held.end(), gated.begin(), gated.end());
       return {convolved, held};
     }

@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config/families.h"
+#include "model/config/model_source.h"
+#include "model/errors.h"
+#include "runtimes/vllm/config.h"
 #include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/engine_words.h"
@@ -14,6 +17,16 @@
 
 namespace vramfit::vllm {
 namespace {
+
+/// Of a config of which keys are overridden.
+Shape changed(const ModelConfig& model, const Options& options) {
+  if (model.source == nullptr || model.source->config.empty()) {
+    throw BadInput("hf-overrides: this model is read of no config.json; --config PATH of one");
+  }
+  ModelSource source = *model.source;
+  source.config = overridden(source.config, options.overrides);
+  return shape_of(source);
+}
 
 class VllmRuntime final : public Runtime {
  public:
@@ -51,7 +64,7 @@ class VllmRuntime final : public Runtime {
   std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
     Options options = read_options(flags);
-    Shape shape = shape_of(model);
+    Shape shape = options.overrides.empty() ? shape_of(model) : changed(model, options);
     shape.draft = draft_of(model, shape, options);
     if (options.drafts == Drafts::Mtp) settle_drafted(options, *shape.draft);
     return std::make_shared<EngineWorkload>(std::make_shared<const Shape>(std::move(shape)),

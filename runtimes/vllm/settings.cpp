@@ -1,5 +1,8 @@
 #include "runtimes/vllm/settings.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace vramfit::vllm {
 namespace {
 
@@ -9,9 +12,33 @@ std::string canonical_type(std::string_view, const std::string& alias) {
   return alias == "float32" || alias == "float" ? "fp32" : alias;
 }
 
+/// human_readable_int: 8k are 8,000, 8K 8,192.
+std::string canonical_count(std::string_view, const std::string& alias) {
+  if (alias.size() < 2) return alias;
+  const std::string number = alias.substr(0, alias.size() - 1);
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  constexpr std::size_t kMostDigits = 9;
+  if (number.size() > kMostDigits || !std::all_of(number.begin(), number.end(), is_digit)) {
+    return alias;
+  }
+  const std::int64_t count = std::stoll(number);
+  switch (alias.back()) {
+    case 'k':
+      return std::to_string(count * 1000);
+    case 'K':
+      return std::to_string(count * 1024);
+    case 'm':
+      return std::to_string(count * 1000 * 1000);
+    case 'M':
+      return std::to_string(count * 1024 * 1024);
+    default:
+      return alias;
+  }
+}
+
 /// What people write for "as much as fits".
-std::string canonical_length(std::string_view, const std::string& alias) {
-  return alias == "-1" ? "auto" : alias;
+std::string canonical_length(std::string_view flag, const std::string& alias) {
+  return alias == "-1" ? "auto" : canonical_count(flag, alias);
 }
 
 std::string canonical_cache(std::string_view, const std::string& alias) {
@@ -67,7 +94,8 @@ const Settings& settings() {
       {.name = "max-num-batched-tokens",
        .with = Inference,
        .help = "tokens of a step (default: by card, 8192 from 70 GiB on, else 2048)",
-       .takes = Number},
+       .takes = Number,
+       .canonical_value = canonical_count},
       {.name = "max-num-seqs",
        .with = Inference,
        .help = "requests of a step (default: by card, 1024 from 70 GiB on, else 256)",
@@ -83,6 +111,26 @@ const Settings& settings() {
       {.name = "language-model-only",
        .with = Inference,
        .help = "of a model that sees its text alone",
+       .takes = Nothing},
+      {.name = "limit-mm-per-prompt",
+       .with = Inference,
+       .help = "what a request shows at most, as JSON: without images and videos what sees is left "
+               "out: {\"image\": 0, \"video\": 0}"},
+      {.name = "mm-encoder-tp-mode",
+       .with = Inference,
+       .help = "weights (default): GPUs share what sees; data: each has all of it",
+       .choices = {"weights", "data"}},
+      {.name = "hf-overrides",
+       .with = Inference,
+       .help = "keys of the config, as JSON: {\"rope_scaling\": {\"rope_type\": \"yarn\", …}}"},
+      {.name = "performance-mode",
+       .with = Inference,
+       .help =
+           "throughput: steps twice as large, where their size is not given (default: balanced)",
+       .choices = {"balanced", "throughput"}},
+      {.name = "no-async-scheduling",
+       .with = Inference,
+       .help = "no step is prepared while another runs",
        .takes = Nothing},
       {.name = "max-cudagraph-capture-size",
        .with = Inference,

@@ -9,7 +9,9 @@
 #include "runtimes/vllm/config.h"
 #include "runtimes/vllm/layers.h"
 #include "runtimes/vllm/limits.h"
+#include "runtimes/vllm/rotations.h"
 #include "runtimes/vllm/seeing.h"
+#include "runtimes/vllm/spellings.h"
 #include "runtimes/vllm/stored_as.h"
 #include "runtimes/vllm/tower.h"
 
@@ -21,6 +23,10 @@ void take_architecture(Shape& shape, const Architecture& of) {
   shape.gated = of.gated;
   shape.norms = of.norms;
   shape.outlived = of.outlived;
+  shape.outlived_attending = of.outlived_attending;
+  shape.sums_elsewhere = of.sums_elsewhere;
+  shape.hands_on = of.hands_on;
+  shape.rotates_apart = of.by_transformers;
   shape.fused = of.fused;
   shape.frees_up = of.frees_up;
   shape.adapted = of.adapted;
@@ -28,19 +34,10 @@ void take_architecture(Shape& shape, const Architecture& of) {
   if (of.qkv_bias) shape.qkv_bias = true;
   if (of.out_bias) shape.out_bias = true;
   shape.norm_bias = of.norm_bias;
+  shape.head_bias = of.head_bias;
   shape.gated_attention = of.gated_attention;
   shape.qk_norm = of.qk_norm;
   shape.rotary_in_fp32 = of.name == "GptOssForCausalLM";
-}
-
-/// Tables of rotations that its layers share: of each kind of layer one, where kinds differ.
-void add_rotations(Shape& shape, std::int64_t rows, std::int64_t dim, bool a_kind_each) {
-  shape.rotary_rows = rows;
-  shape.rotary_dim = dim;
-  const auto slides = [](const Layer& layer) { return layer.keeps == Keeps::Window; };
-  const bool both = std::any_of(shape.layers.begin(), shape.layers.end(), slides) &&
-                    !std::all_of(shape.layers.begin(), shape.layers.end(), slides);
-  shape.rotary_tables = a_kind_each && both ? 2 : 1;
 }
 
 Shape shape_of_family(const ModelConfig& model, const Family& family) {
@@ -88,39 +85,21 @@ void take_falcon(Shape& shape, const Config& config) {
   }
 }
 
-/// LongRoPE: requests are as long as before it was stretched, unless more is asked for, and
-/// rotations are there for both.
-void take_long_rope(Shape& shape, const Config& config) {
-  const auto scaling = config.object("rope_scaling");
-  if (!scaling) return;
-  const std::string type = scaling->text_or("rope_type", scaling->text_or("type", ""));
-  if (type != "longrope" && type != "su") return;
-  shape.usual_length = config.integer_or({"original_max_position_embeddings"}, 0);
-  shape.rotary_rows += shape.usual_length;
-}
-
-/// LinearScalingRotaryEmbedding: as many positions as there are between those that it was made for.
-void take_linear_rope(Shape& shape, const Config& config) {
-  const auto scaling = config.object("rope_scaling");
-  if (!scaling) return;
-  if (scaling->text_or("rope_type", scaling->text_or("type", "")) != "linear") return;
-  shape.rotary_stretch = static_cast<std::int64_t>(scaling->number_or("factor", 1, 1, 1 << 10));
-}
-
-/// What rotations are computed of, in the config's words (get_rope).
-std::string rotations_of(const Config& config) {
-  std::string words;
-  for (const char* key : {"max_position_embeddings", "rope_theta", "rope_scaling",
-                          "rope_parameters", "partial_rotary_factor"}) {
-    words += config.dump(key) + ' ';
-  }
-  return words;
+/// Which products add a row: what the config calls attention_bias or bias is of queries, keys and
+/// values, of some classes of what comes out, too.
+void take_biases(Shape& shape, const Config& config, const Architecture& architecture) {
+  const bool biased = config.truth("attention_bias", false) || config.truth("bias", false);
+  if (config.truth("qkv_bias", config.truth("use_qkv_bias", biased))) shape.qkv_bias = true;
+  if (biased && architecture.out_bias_too) shape.out_bias = true;
+  if (config.truth("mlp_bias", false)) shape.mlp_bias = true;
+  if (architecture.may_norm && !config.truth("use_qk_norm", false)) shape.qk_norm = QkNorm::None;
 }
 
 }  // namespace
 
-Shape shape_as(const Config& config, const std::string& name, const Architecture& architecture) {
+Shape shape_as(const Config& theirs, const std::string& name, const Architecture& architecture) {
   const std::string_view cls = architecture.name;
+  const Config config = spelled(theirs, cls);
   Shape shape;
   shape.name = name;
   take_architecture(shape, architecture);
@@ -134,30 +113,30 @@ Shape shape_as(const Config& config, const std::string& name, const Architecture
       2048, 1);
   const bool tied = config.truth("tie_embedding", architecture.tied);
   shape.tied = config.truth("tie_word_embeddings", tied);
-  if (config.truth("attention_bias", false)) shape.qkv_bias = true;
+  take_biases(shape, config, architecture);
   for (const char* key :
        {"logit_scale", "logits_scaling", "final_logit_softcapping", "lm_head_multiplier"}) {
     if (config.json().has(key)) shape.scaled_logits = true;
   }
-  shape.head_bias = cls == "PhiForCausalLM";
   shape.learned_positions = cls == "GPT2LMHeadModel";
   add_layers(shape, config, architecture);
   if (cls == "FalconForCausalLM") take_falcon(shape, config);
   const Layer& first = shape.layers.front();
   const char* share = config.json().has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor";
-  const double part = config.json().number_or(share, 1, 0, 1);
+  const double part = config.json().number_or(share, architecture.rotated, 0, 1);
   const std::int64_t rotated =
       shape.latent.kv_rank > 0
           ? shape.latent.rope
-          : static_cast<std::int64_t>(part * static_cast<double>(first.head_dim));
-  const bool rotates = cls != "GraniteMoeHybridForCausalLM" ||
-                       config.json().text_or("position_embedding_type", "nope") == "rope";
+          : config.integer_or({"rotary_dim"}, static_cast<std::int64_t>(
+                                                  part * static_cast<double>(first.head_dim)));
+  const bool rotates =
+      architecture.rotates && (cls != "GraniteMoeHybridForCausalLM" ||
+                               config.json().text_or("position_embedding_type", "nope") == "rope");
   if (!shape.learned_positions && rotates)
     add_rotations(shape, shape.positions, rotated,
                   cls == "Gemma3ForCausalLM" ||
                       (cls == "Olmo3ForCausalLM" && config.json().has("rope_scaling")));
-  take_long_rope(shape, config);
-  take_linear_rope(shape, config);
+  take_scaling(shape, config);
   shape.rotations = rotations_of(config) + std::to_string(rotated);
   add_quantization(shape, config);
   return shape;
@@ -175,6 +154,10 @@ Shape shape_of(const ModelSource& source) {
   const std::string cls = config.architecture();
   const Seeing* seeing = seeing_named(cls);
   const Architecture* architecture = architecture_named(seeing == nullptr ? cls : seeing->text);
+  if (const std::string_view last = last_release_of(cls); !last.empty()) {
+    throw BadInput(source.name + ": vLLM has not run " + cls + " since " + std::string(last) +
+                   "; another runtime");
+  }
   if (architecture == nullptr) {
     throw BadInput(source.name + ": what vLLM's " + cls +
                    " takes is not predicted here; vramfit run -- vllm serve runs it without a GPU");
@@ -182,7 +165,10 @@ Shape shape_of(const ModelSource& source) {
   if (seeing == nullptr) return shape_as(config, source.name, *architecture);
   Shape shape = shape_as(config.over(seeing->usual), source.name, *architecture);
   shape.sees = true;
+  shape.sees_videos = seeing->videos;
+  shape.tower_may_be_whole = seeing->may_be_whole;
   shape.tower = tower_of(config, cls);
+  shape.shown = shown_to(config, cls);
   const auto deep = config.size_of("vision_config", "deepstack_visual_indexes");
   shape.deep = static_cast<std::int64_t>(deep);
   shape.rotary_rows *= seeing->rows;
@@ -201,8 +187,7 @@ Shape shape_of(const ModelConfig& model) {
     if (model.source != nullptr && !model.source->config.empty()) {
       const Config config = Config::parse(model.source->config, model.name);
       add_quantization(shape, config);
-      take_long_rope(shape, config);
-      take_linear_rope(shape, config);
+      take_scaling(shape, config);
       shape.rotations = rotations_of(config) + std::to_string(shape.rotary_dim);
     }
     return shape;

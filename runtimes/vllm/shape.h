@@ -15,10 +15,12 @@ struct Architecture;
 
 /// What a layer keeps of a sequence.
 enum class Keeps : std::uint8_t {
-  All,     ///< keys and values of every token
-  Window,  ///< of the last `window`
-  Latent,  ///< one latent a token: MLA
-  State,   ///< as much of any sequence: what is recurrent
+  All,      ///< keys and values of every token
+  Window,   ///< of the last `window`
+  Chunk,    ///< of the last ones from a multiple of `window` on
+  Latent,   ///< one latent a token: MLA
+  State,    ///< as much of any sequence: what is recurrent
+  Nothing,  ///< an MLP alone
 };
 
 struct Layer {
@@ -29,14 +31,17 @@ struct Layer {
   std::int64_t window = 0;
   bool also_state = false;  ///< beside its attention it has what is recurrent
   bool experts = false;     ///< its MLP is a mixture
+  bool mlp = true;          ///< it has one
   std::int64_t ffn = 0;     ///< its dense MLP's inner width
 
   std::int64_t q_width() const { return heads * head_dim; }
+  bool attends() const { return keeps != Keeps::State && keeps != Keeps::Nothing; }
   bool has_state() const { return keeps == Keeps::State || also_state; }
 };
 
-/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide.
-enum class QkNorm : std::uint8_t { None, Head, Whole };
+/// Norms of queries and keys: none, one weight that heads share, or as many as heads are wide, the
+/// last also computed op by op in fp32; or without a weight, in fp32.
+enum class QkNorm : std::uint8_t { None, Head, Whole, WholeInFp32, Bare };
 
 /// What of a model's class takes adapters besides its products (embedding_modules).
 enum class Adapted : std::uint8_t {
@@ -56,7 +61,8 @@ struct Experts {
   bool shared_gated = false;
   bool biased = false;  ///< theirs and their router's products
   bool router_in_fp32 = false;
-  bool corrected = false;  ///< which ones a token goes to, by a bias of each (noaux_tc)
+  bool router_stored = false;  ///< as other products are
+  bool corrected = false;      ///< which ones a token goes to, by a bias of each (noaux_tc)
 };
 
 /// Ranks and widths of MLA.
@@ -87,7 +93,8 @@ struct Recurrent {
   std::int64_t kernel = 0;
   bool biased = false;  ///< its products
   bool convolution_biased = false;
-  bool normed = false;  ///< before what goes out
+  bool normed = false;            ///< before what goes out
+  bool matrices_in_fp32 = false;  ///< where no argument says otherwise
 
   std::int64_t keys() const { return key_heads * key_dim; }
   std::int64_t values() const { return value_heads * value_dim; }
@@ -100,6 +107,16 @@ struct Tile {
   std::int64_t rows = 0;
   std::int64_t columns = 1;
   std::int64_t shares = 0;  ///< heads or channels that ranks share out; 0: each has all of it
+};
+
+/// What the first runner's profile run shows the model: items of the most tokens. In elements.
+struct Shown {
+  std::int64_t tokens = 0;   ///< of an item, that the text gets; 0: not known here
+  std::int64_t patches = 0;  ///< of an item
+  std::int64_t given = 0;    ///< of a patch, as it comes
+  std::int64_t alive = 0;    ///< of a patch, at its layers' widest place
+  std::int64_t merged = 0;   ///< of a token, made of layers before the last one
+  std::int64_t made = 0;     ///< of a token, that comes out
 };
 
 struct Shape {
@@ -119,14 +136,23 @@ struct Shape {
   /// Where its layers run op by op: tensors as wide as the residual stream that are held besides,
   /// as norms and sums are written elsewhere, or gate and up until down is done.
   std::int64_t outlived = 0;
+  std::int64_t outlived_attending = 0;  ///< the same, while it attends
+  bool rotates_elsewhere = false;       ///< the same: queries and keys
+  bool sums_elsewhere = false;          ///< the residual stream is written anew
+  bool hands_on = false;       ///< the same: a layer what it projected, until the next one is done
+  bool rotates_apart = false;  ///< a step's rotations are there by themselves, for all layers
   bool tied = false;
   bool fused = false;     ///< its checkpoints have queries, keys and values in one, and gate and up
   bool frees_up = false;  ///< gate and up are let go before what comes of them is multiplied
   Adapted adapted = Adapted::Nothing;
-  bool sees = false;        ///< its class does
-  std::int64_t deep = 0;    ///< layers of what sees whose states a step's tokens get besides
-  std::vector<Tile> tower;  ///< by which; nothing: what it is of is not known here
-  bool gated = true;        ///< gate and up are one linear
+  bool sees = false;      ///< its class does
+  std::int64_t deep = 0;  ///< layers of what sees whose states a step's tokens get besides
+  bool sees_videos = false;
+  bool tower_may_be_whole = false;  ///< of each rank (Seeing)
+  bool tower_stored = false;        ///< in few bits, as the text is
+  std::vector<Tile> tower;          ///< by which; nothing: what it is of is not known here
+  Shown shown;                      ///< to it
+  bool gated = true;                ///< gate and up are one linear
   bool learned_positions = false;
   bool gated_attention = false;  ///< queries come with a gate as wide
   bool keeps_own_type = false;   ///< its cache is of the model's type, whatever is asked for

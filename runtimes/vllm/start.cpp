@@ -16,6 +16,7 @@
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/refusals.h"
 #include "runtimes/vllm/releases.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/stages.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
@@ -38,7 +39,8 @@ Batch usual_batch(const Gpu& gpu, const Options& options) {
 }
 
 Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
-  const Batch usual = usual_batch(gpu, options);
+  Batch usual = usual_batch(gpu, options);
+  if (options.throughput) usual = {2 * usual.tokens, 2 * usual.sequences};
   Batch batch{options.batched_tokens.value_or(usual.tokens),
               options.sequences.value_or(usual.sequences)};
   if (!options.batched_tokens) batch.tokens = std::min(batch.tokens, batch.sequences * length);
@@ -110,7 +112,8 @@ std::uint64_t loaded(const Shape& shape, const Options& options, const Batch& ba
   const std::uint64_t before = torch.allocated();
   // Where what several layers see is put (qwen3_vl.py: deepstack_input_embeds).
   const std::int64_t seen = batch.tokens * shape.hidden * own_bytes(options);
-  for (std::int64_t i = 0; i < shape.deep; ++i) torch.allocate(static_cast<std::uint64_t>(seen));
+  const std::int64_t deep = has_tower(shape, options) ? shape.deep : 0;
+  for (std::int64_t i = 0; i < deep; ++i) torch.allocate(static_cast<std::uint64_t>(seen));
   const auto to_host =
       static_cast<std::uint64_t>(offloads(shape, options) ? options.offloaded * kGiB : 0);
   load(torch, weights_of(shape, options), shape, options, sm, to_host);

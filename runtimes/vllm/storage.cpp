@@ -44,6 +44,10 @@ std::string quantization_of(const Shape& shape, const Options& options) {
   return named;
 }
 
+bool in_bytes(const Shape& shape, const Options& options) {
+  return of_linears(quantization_of(shape, options), shape) == Storage::Fp8;
+}
+
 Storage storage_of(const Weight& weight, const Shape& shape, const Options& options) {
   if (weight.kind == WeightKind::Whole) return Storage::Plain;
   const Storage storage = of_linears(quantization_of(shape, options), shape);

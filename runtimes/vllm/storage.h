@@ -8,6 +8,9 @@ namespace vramfit::vllm {
 /// nothing of few bits. Throws BadInput where it is none that is predicted.
 std::string quantization_of(const Shape& shape, const Options& options);
 
+/// Whether linears are stored in a byte each.
+bool in_bytes(const Shape& shape, const Options& options);
+
 Storage storage_of(const Weight& weight, const Shape& shape, const Options& options);
 
 /// Whether what goes into products is made bytes as well, as it comes.

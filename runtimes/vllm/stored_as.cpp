@@ -1,5 +1,7 @@
 #include "runtimes/vllm/stored_as.h"
 
+#include <string_view>
+
 namespace vramfit::vllm {
 namespace {
 
@@ -27,6 +29,34 @@ void add_compressed(Shape& shape, const JsonReader& stored) {
   shape.packed = stored.text_or("format", "") == "pack-quantized";
 }
 
+/// Names that begin with one of these are of what sees.
+bool leaves_tower_whole(const JsonReader& stored) {
+  for (const char* list : {"modules_to_not_convert", "ignore"}) {
+    if (!stored.has(list)) continue;
+    for (const std::string& name : stored.texts(list)) {
+      if (name.find("visual") != std::string::npos || name.find("vision") != std::string::npos) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether modules of that name are among those that are left whole.
+bool leaves_whole(const JsonReader& stored, std::string_view module) {
+  for (const char* list : {"modules_to_not_convert", "ignore"}) {
+    if (!stored.has(list)) continue;
+    for (const std::string& name : stored.texts(list)) {
+      const std::size_t at = name.find(module);
+      if (at == std::string::npos) continue;
+      const std::size_t end = at + module.size();
+      // gate_proj is none of gate's.
+      if (end == name.size() || name[end] == '$' || name[end] == '.') return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void add_quantization(Shape& shape, const Config& config) {
@@ -38,6 +68,8 @@ void add_quantization(Shape& shape, const Config& config) {
   shape.zero_points = stored->boolean_or("zero_point", false);
   if (shape.quantization == "compressed-tensors") add_compressed(shape, *stored);
   if (stored->has("weight_block_size")) shape.scale_tile = kScaleTile;
+  shape.tower_stored = !leaves_tower_whole(*stored);
+  if (leaves_whole(*stored, "mlp.gate")) shape.experts.router_stored = false;
 }
 
 }  // namespace vramfit::vllm

@@ -7,6 +7,7 @@
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/rank_experts.h"
 #include "runtimes/vllm/recurrent.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 
 namespace vramfit::vllm {
@@ -28,13 +29,7 @@ class Listing {
 
   std::vector<Weight> operator()() {
     const std::int64_t vocabulary = vocabulary_of_rank(shape_, ranks_);
-    if (shape_.first && !options_.text_only) {
-      for (const Tile& tile : shape_.tower) {
-        whole(tile.shares > 0 ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
-        if (tile.shares > 0 && !options_.quantization.empty())
-          list_.back().kind = WeightKind::Linear;
-      }
-    }
+    if (shape_.first && has_tower(shape_, options_)) add_tower();
     if (shape_.first || (shape_.tied && shape_.last)) whole(vocabulary, shape_.hidden);
     if (shape_.learned_positions && shape_.first) whole(shape_.positions, shape_.hidden);
     for (const Layer& layer : shape_.layers) {
@@ -50,6 +45,16 @@ class Listing {
   }
 
  private:
+  /// Of what sees, which `--quantization` and some checkpoints have in few bits, too.
+  void add_tower() {
+    const bool shared = shares_tower(shape_, options_);
+    const bool stored = shape_.tower_stored || !options_.quantization.empty();
+    for (const Tile& tile : shape_.tower) {
+      whole(tile.shares > 0 && shared ? ceil_div(tile.rows, ranks_) : tile.rows, tile.columns);
+      if (tile.shares > 0 && stored) list_.back().kind = WeightKind::Linear;
+    }
+  }
+
   void whole(std::int64_t rows, std::int64_t columns = 1) {
     list_.push_back({.rows = rows, .columns = columns, .slices = {}});
   }
@@ -76,6 +81,8 @@ class Listing {
   void add(const Layer& layer) {
     if (layer.keeps == Keeps::State) {
       add_recurrent();
+    } else if (layer.keeps == Keeps::Nothing) {
+      // It has no attention.
     } else if (layer.keeps == Keeps::Latent) {
       add_latent(layer);
     } else {
@@ -84,17 +91,19 @@ class Listing {
       const std::int64_t q = (shape_.gated_attention ? 2 : 1) * layer.q_width() / ranks_;
       linear(q + 2 * kv, shape_.hidden, shape_.qkv_bias, {q, kv, kv});
       linear(shape_.hidden, layer.q_width() / ranks_, shape_.out_bias);
-      if (shape_.qk_norm != QkNorm::None) {
+      if (shape_.qk_norm == QkNorm::Bare) {
+        in_fp32(layer.head_dim);
+      } else if (shape_.qk_norm != QkNorm::None) {
         const bool head = shape_.qk_norm == QkNorm::Head;
         whole(head ? layer.head_dim : layer.q_width() / ranks_);
         whole(head ? layer.head_dim : kv);
       }
     }
-    if (layer.keeps != Keeps::State) add_attention_buffers();
+    if (layer.attends()) add_attention_buffers();
     if (layer.also_state) add_recurrent();
     if (layer.experts) {
       add_experts();
-    } else {
+    } else if (layer.mlp) {
       const std::int64_t ffn = layer.ffn / ranks_;
       if (shape_.gated) {
         linear(2 * ffn, shape_.hidden, shape_.mlp_bias, {ffn, ffn});
@@ -156,6 +165,7 @@ class Listing {
       in_fp32(experts.count);
     } else {
       whole(experts.count, shape_.hidden);
+      if (experts.router_stored) list_.back().kind = WeightKind::Linear;
       list_.back().slices = {experts.count};
       if (experts.corrected) in_fp32(experts.count);
     }
@@ -169,12 +179,13 @@ class Listing {
       in_fp32(shape_.hidden, rank.count);
       list_.back().marlins_rows = padded_to(shape_.hidden, kMarlinsHidden);
     }
-    const bool in_one = experts.biased;  // is_3d_moe_weight
+    const bool in_one = experts.biased || !shape_.gated;  // is_3d_moe_weight
+    const std::int64_t up = shape_.gated ? 2 : 1;
     list_.push_back({.kind = WeightKind::Experts,
-                     .rows = 2 * width,
+                     .rows = up * width,
                      .columns = shape_.hidden,
                      .copies = rank.count,
-                     .slices = in_one ? std::vector{2 * width} : std::vector{width, width}});
+                     .slices = in_one ? std::vector{up * width} : std::vector{width, width}});
     list_.push_back({.kind = WeightKind::Experts,
                      .rows = shape_.hidden,
                      .columns = width,
@@ -182,7 +193,8 @@ class Listing {
                      .slices = {shape_.hidden}});
     if (experts.shared == 0) return;
     if (experts.shared_gated) whole(1, shape_.hidden);  // shared_expert_gate
-    linear(2 * rank.shared, shape_.hidden, false, {rank.shared, rank.shared});
+    linear(up * rank.shared, shape_.hidden, false,
+           std::vector(static_cast<std::size_t>(up), rank.shared));
     linear(shape_.hidden, rank.shared, false);
   }
 

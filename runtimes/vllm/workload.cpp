@@ -6,9 +6,11 @@
 #include "model/errors.h"
 #include "runtimes/sum_allocator.h"
 #include "runtimes/vllm/command.h"
+#include "runtimes/vllm/drafts.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/partition.h"
 #include "runtimes/vllm/rank_experts.h"
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/weights.h"
 
@@ -100,6 +102,19 @@ void allocate(Ledger& ledger, const Start& start, std::uint64_t room) {
                   needed + (more ? room - taken + room / kRefusedLacks : 0));
 }
 
+/// Inputs that share a scale, of which each product has whole groups.
+void require_even_groups(const std::vector<Weight>& weights, const Shape& shape,
+                         const Options& options, const std::string& whose) {
+  if (shape.group <= 0) return;
+  for (const Weight& weight : weights) {
+    const bool packed = storage_of(weight, shape, options) == Storage::Packed;
+    if (!packed || weight.columns % shape.group == 0) continue;
+    throw BadInput("quantization_config: " + std::to_string(weight.columns) +
+                   " inputs of a product" + whose + " are not shared out evenly by groups of " +
+                   std::to_string(shape.group) + ", which vLLM refuses; a model that is stored so");
+  }
+}
+
 }  // namespace
 
 Facts EngineWorkload::facts() const {
@@ -161,22 +176,29 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
-  const bool has_tower = !shape_->tower.empty() && shape_->quantization.empty();
-  if (shape_->sees && !options_.text_only && !has_tower) {
+  // What sees in few bits is told of where these are bytes.
+  const bool told =
+      !shape_->tower.empty() && (!shape_->tower_stored || in_bytes(*shape_, options_));
+  if (has_tower(*shape_, options_) && !told) {
     throw BadInput("language-model-only: what sees of " + shape_->name +
                    " is not predicted; with it, its text alone is");
+  }
+  if (has_tower(*shape_, options_) && !by_second_runner(*shape_, options_) &&
+      shape_->shown.tokens == 0) {
+    throw BadInput("language-model-only: what vLLM's first runner shows " + shape_->name +
+                   " as it profiles is not predicted; with it, or without drafts by ngram or a "
+                   "smaller model");
   }
   if (options_.adapters > 0 && shape_->hybrid()) {
     throw BadInput(
         "enable-lora: what slots of layers that keep a state take is not predicted; without it");
   }
-  for (const Weight& weight : weights_of(*shape_, options_)) {
-    const bool packed = storage_of(weight, *shape_, options_) == Storage::Packed;
-    if (!packed || shape_->group <= 0 || weight.columns % shape_->group == 0) continue;
-    throw BadInput("quantization_config: " + std::to_string(weight.columns) +
-                   " inputs of a product are not shared out evenly by groups of " +
-                   std::to_string(shape_->group) +
-                   ", which vLLM refuses; a model that is stored so");
+  require_even_groups(weights_of(*shape_, options_), *shape_, options_, "");
+  if (shape_->draft != nullptr) {
+    const Draft& draft = *shape_->draft;
+    const Options own = draft_options(draft, options_);
+    require_even_groups(draft_weights(draft, *shape_, own), draft.shape, own,
+                        " of " + draft.shape.name + ", which drafts,");
   }
   require_even_shares(*shape_, options_);
   if (options_.pipeline > static_cast<std::int64_t>(shape_->layers.size())) {

@@ -54,7 +54,8 @@ def _play(given: argparse.Namespace) -> None:
         given.out.write_text("", encoding="utf-8")
     for first, card in enumerate(CARDS):
         numbers = map(str, (first, given.count, len(CARDS)))
-        dry = [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--"]
+        dry = [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--gpus", "2"]
+        dry += ["--json", "-", "--"]
         ran = subprocess.run(
             [*dry, given.python, _PLAY, given.seed, *numbers, card, given.out],
             stdout=subprocess.DEVNULL,

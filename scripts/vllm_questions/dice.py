@@ -6,6 +6,7 @@ from pathlib import Path
 from vllm_questions.drafts import deep_enough, drafted
 
 _DATA = Path(__file__).resolve().parents[2] / "data"
+_PUBLISHED = _DATA / "reference" / "vllm" / "published.jsonl"  # shapes, cut already
 CARDS = ("rtx4090", "l40s", "a100-80gb", "h100-80gb", "h200")
 _LATER = ("l40s", "h100-80gb", "h200")  # of 45 GB or more, whose kernels multiply in fp8
 _SEEING = {"gemma3-4b", "gemma4-e2b", "ministral3-8b"}
@@ -22,11 +23,10 @@ _GPTQ["modules_in_block_to_quantize"] = [["attn", "attention", "mlp"]]
 def models():
     """Configs by the names of their folders."""
     files = sorted(_DATA.glob("*models/*/config.json"))
-    return {
-        file.parent.name: json.loads(file.read_text())
-        for file in files
-        if file.parent.name not in _SEEING
-    }
+    ours = {file.parent.name: json.loads(file.read_text()) for file in files}
+    rows = map(json.loads, _PUBLISHED.read_text().splitlines())
+    theirs = {row["name"]: row["config"] for row in rows if "vision_config" not in row["config"]}
+    return {name: config for name, config in (theirs | ours).items() if name not in _SEEING}
 
 
 def question(card, dice):
@@ -42,11 +42,12 @@ def question(card, dice):
     asked = {"name": name, "gpu": card, "config": config, "engine": engine}
     features, draft = _features(config, dice)
     engine |= features
+    engine |= _ranks(config, features, dice)
     return asked if draft is None else asked | {"draft": draft}
 
 
 def _cut(config, layers):
-    config = dict(config)
+    config = json.loads(json.dumps(config))
     for key in ("num_hidden_layers", "n_layer"):
         if key in config:
             config[key] = min(layers, config[key])
@@ -126,6 +127,16 @@ def _compressed(bits):
         "config_groups": {"group_0": group},
         "ignore": ["lm_head"],
     }
+
+
+def _ranks(config, features, dice):
+    """Two GPUs that share layers, of a mixture its experts whole now and then."""
+    heads = config.get("num_attention_heads", config.get("n_head", 1))
+    odd = heads % 2 or config.get("model_type") in {"gpt2", "falcon"}
+    if odd or "speculative_config" in features or dice.random() < 0.85:
+        return {}
+    whole = "num_experts_per_tok" in config and dice.random() < 0.5
+    return {"tensor_parallel_size": 2} | ({"enable_expert_parallel": True} if whole else {})
 
 
 def _features(config, dice):

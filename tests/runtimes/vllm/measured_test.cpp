@@ -155,6 +155,23 @@ TEST(Vllm, ItsBlocksAreThoseOfRunsOnTheStandin) {
   EXPECT_EQ(refused, 3);
 }
 
+/// Shapes of published models, other sizes of families among them, cut to a few layers.
+TEST(Vllm, BlocksOfPublishedShapesAreThoseOfRunsOnTheStandin) {
+  const ScratchFolder scratch;
+  int held = 0;
+  for (const Json& row : lines_of("published.jsonl")) {
+    SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
+    const Json engine = with_draft(row.at("engine"), row, scratch / std::to_string(held));
+    const Json serving = told(row.at("gpu"), false, engine, row.at("config"));
+    EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
+                kStandinError);
+    EXPECT_NEAR(serving.at("concurrency").get<double>() / row.at("concurrency").get<double>(), 1,
+                kStandinError);
+    ++held;
+  }
+  EXPECT_GE(held, 61);
+}
+
 /// vLLM's own refusals for want of memory; to others it does not come to that.
 bool is_of_memory(const std::string& refusal) {
   for (const char* words :

@@ -162,20 +162,39 @@ TEST(VllmQuestions, ReplicasShareExpertsAlone) {
 }
 
 TEST(VllmQuestions, WhatSeesTakesItsWeightsUnlessItIsLeftOut) {
-  const auto of = [](std::vector<std::string> more) {
-    more.insert(more.end(), {"--model", "gemma3-4b", "--gpu", "h200"});
-    return told(std::move(more)).at("serving");
+  const auto weights = [](const char* model, std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", model, "--gpu", "h200"});
+    return told(std::move(more)).at("serving").at("weights").get<double>();
   };
   // SigLIP's 27 layers of 1152 with MLPs of 4304, and a little before and behind them.
   const double layer = 4.0 * 1152 * 1152 + 2.0 * 1152 * 4304;
-  const double more = of({}).at("weights").get<double>() -
-                      of({"--language-model-only"}).at("weights").get<double>();
-  EXPECT_NEAR(more, 2 * 27 * layer, 3e7);
+  const double blind = weights("gemma3-4b", {"--language-model-only"});
+  EXPECT_NEAR(weights("gemma3-4b", {}) - blind, 2 * 27 * layer, 3e7);
+  EXPECT_EQ(weights("gemma3-4b", {"--limit-mm-per-prompt", R"({"image": 0})"}), blind);
+  // Pixtral's 24 layers of 1024, whose MLPs of 4096 are gated.
+  const double gated = 4.0 * 1024 * 1024 + 3.0 * 1024 * 4096;
+  EXPECT_NEAR(weights("ministral3-8b", {}) - weights("ministral3-8b", {"--language-model-only"}),
+              2 * 24 * gated, 1e8);
   expect_bad_input(
-      [] {
-        told({"--model", "ministral3-8b", "--gpu", "h200"});
+      [&] {
+        weights(
+            "gemma3-4b",
+            {"--hf-overrides",
+             R"({"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32}})"});
       },
-      {"what sees of ministral3-8b is not predicted"});
+      {"what sees of gemma3-4b is not predicted"});
+}
+
+TEST(VllmQuestions, WhatYarnStretchesMayBeAsLong) {
+  const auto asked = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--model", "qwen3-8b", "--gpu", "h200", "--max-model-len", "128K"});
+    return told(std::move(more)).at("serving");
+  };
+  expect_bad_input([&] { asked({}); }, {"is more than the config's 40960"});
+  constexpr const char* kStretched =
+      R"({"rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+                           "original_max_position_embeddings": 32768}})";
+  EXPECT_EQ(asked({"--hf-overrides", kStretched}).at("max_model_len"), 128 << 10);
 }
 
 TEST(VllmQuestions, StatesInFourBytesTakeAWiderPage) {

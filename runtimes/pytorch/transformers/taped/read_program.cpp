@@ -88,15 +88,13 @@ Program read_program(const WrittenProgram& written, const States& states) {
   Program program;
   program.main = Body(PartReader(written.main, states).read());
   for (const auto& [kind, part] : written.layers) {
-    const auto refuse = [&part](const char* why) {
-      throw BadInput("tape: line " + std::to_string(part.begin) + ": " + why);
-    };
     const Body& layer = program.layers[kind] = Body(PartReader(part, states).read());
+    const std::string at = "tape: line " + std::to_string(part.begin) + ": ";
     for (const Instruction& each : layer.steps) {
-      if (each.kind == Instruction::Kind::Layers) refuse("layers within a layer");
+      if (each.kind == Instruction::Kind::Layers) throw BadInput(at + "layers within a layer");
     }
     if (layer.of_program > program.main.of_program) {
-      refuse("a layer takes of its program what that has not");
+      throw BadInput(at + "a layer takes of its program what that has not");
     }
   }
   return program;

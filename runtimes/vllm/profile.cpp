@@ -110,7 +110,8 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
     }
     if (layer.experts) {
       // The router may be multiplied by cuBLAS, whatever the others are.
-      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored;
+      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored &&
+                         !release_named(options.release).handles_first;
       beside = static_cast<std::int64_t>(workspace + (apart ? blas_workspace(sm) : 0));
       see(mixed(shape, layer, options, sm));
       see(shared_experts(shape, layer, options));
@@ -287,6 +288,16 @@ std::uint64_t drafting(const Shape& shape, const Options& options, const Batch& 
          of_layers(draft.shape, own, batch, gpu.arch.sm, std::max(experts, made), made);
 }
 
+std::uint64_t kept_of_profile(const Shape& shape, const Options& options, const Batch& batch,
+                              const Gpu& gpu) {
+  if (!release_named(options.release).handles_first) return 0;
+  const std::uint64_t experts = keeps_workspace(shape, options, gpu.arch.sm)
+                                    ? expert_workspace(shape, options, batch.tokens, gpu.arch.sm)
+                                    : 0;
+  const auto masks = static_cast<std::int64_t>(shape.last ? masking_buffer(shape, batch, gpu) : 0);
+  return experts + static_cast<std::uint64_t>(allocated(masks));
+}
+
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
@@ -309,7 +320,10 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   }
   peak = with_shown(peak, shape, options, batch);
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  const bool handles = release_named(options.release).handles_first;
+  if (!packed && !handles) {
+    peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  }
   // _match_cos_sin_cache_dtype: rotations in fp32 make place for such of the model's type.
   if (shape.rotary_in_fp32 && options.type != DType::Fp32) {
     peak -= std::min(peak, static_cast<std::uint64_t>(shape.rotary_rows * shape.rotary_dim *
@@ -320,6 +334,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
+  peak -= std::min(peak, kept_of_profile(shape, options, batch, gpu));
   if (!compiles || !shape.first || is_placed(shape, options)) return peak;
   // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.

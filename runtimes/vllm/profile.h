@@ -44,6 +44,11 @@ std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch&
 /// (topk_topp_triton.py). Bytes.
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu);
 
+/// What the profile run makes that stays: where experts work, and the buffer that logits are masked
+/// in, of releases that count it apart. Bytes.
+std::uint64_t kept_of_profile(const Shape& shape, const Options& options, const Batch& batch,
+                              const Gpu& gpu);
+
 /// The profile run's, with what its first step allocates to stay, and where it compiles what
 /// kernels are tried on.
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,

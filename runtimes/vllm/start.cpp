@@ -151,7 +151,19 @@ std::uint64_t kernels_of(const Gpu& gpu, const RuntimeOverhead& torch) {
 std::uint64_t outside_of(const Gpu& gpu, const Shape& shape, const Options& options) {
   const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
   if (torch == nullptr) return 0;
-  return (*torch)["cublas"] + (groups_of(shape, options) == 0 ? kernels_of(gpu, *torch) : 0);
+  const bool alone = groups_of(shape, options) == 0;
+  if (release_named(options.release).handles_first) return alone ? (*torch)["streams"] : 0;
+  return (*torch)["cublas"] + (alone ? kernels_of(gpu, *torch) : 0);
+}
+
+/// What releases have there before they look that others count.
+std::uint64_t handles_of(const Gpu& gpu, const Shape& shape, const Options& options) {
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (torch == nullptr || !release_named(options.release).handles_first) return 0;
+  const std::uint64_t kernels = kernels_of(gpu, *torch);
+  const std::uint64_t alone = kernels - std::min(kernels, (*torch)["streams"]);
+  return (*torch)["cublas"] + blas_workspace(gpu.arch.sm) +
+         (groups_of(shape, options) == 0 ? alone : 0);
 }
 
 /// What ranks reach each other by, which is there before it looks: NCCL's communicators, and
@@ -222,7 +234,7 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
   start.context = gpu.overhead.context;
-  start.peers = peers_of(gpu, shape, options);
+  start.peers = peers_of(gpu, shape, options) + handles_of(gpu, shape, options);
   start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
   start.requested =
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
@@ -236,7 +248,9 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
       (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +
       sum(draft_buffers(shape, options, start.batch, second)) +
       (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
-  if (release.counts_buffers) start.counted_buffers = start.buffers;
+  if (release.counts_buffers) {
+    start.counted_buffers = start.buffers + kept_of_profile(shape, options, start.batch, gpu);
+  }
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);
   } else if (release.second_estimates_graphs) {
@@ -256,8 +270,8 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
 
 /// What it takes beyond what it counts, once its cache is there.
 void add_uncounted(Start& start, const Shape& shape, const Options& options, const Gpu& gpu) {
-  start.buffers +=
-      sum(table_buffers(start.cache, start.batch, start.length)) + blas_workspace(gpu.arch.sm);
+  start.buffers += sum(table_buffers(start.cache, start.batch, start.length));
+  if (!release_named(options.release).handles_first) start.buffers += blas_workspace(gpu.arch.sm);
   start.graph_pool = graph_pool(shape, options, start.batch, gpu);
   start.graph_code = graph_code(shape, options, start.batch);
   if (shape.last) start.buffers += masking_buffer(shape, start.batch, gpu);

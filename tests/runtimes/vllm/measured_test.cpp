@@ -172,6 +172,21 @@ TEST(Vllm, BlocksOfPublishedShapesAreThoseOfRunsOnTheStandin) {
   EXPECT_GE(held, 61);
 }
 
+/// Of the next release, op by op: nobody measured it on a GPU.
+TEST(Vllm, BlocksOfTheNextReleaseAreThoseOfRunsOnTheStandin) {
+  int held = 0;
+  for (const Json& row : lines_of("release_0.33.jsonl")) {
+    SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
+    Json engine = row.at("engine");
+    engine["release"] = "0.33";
+    const Json serving = told(row.at("gpu"), false, engine, row.at("config"));
+    EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
+                kStandinError);
+    ++held;
+  }
+  EXPECT_GE(held, 7);
+}
+
 /// vLLM's own refusals for want of memory; to others it does not come to that.
 bool is_of_memory(const std::string& refusal) {
   for (const char* words :

@@ -191,6 +191,7 @@ constexpr std::array kMixtures = {
                  .out_bias_too = true,
                  .experts = true,
                  .outlived = 2,
+                 .frees_up = true,
                  .recurrent = Mixing::Mamba2},
     Architecture{.name = "Qwen3_5ForCausalLM",
                  .qk_norm = QkNorm::Head,
@@ -217,6 +218,7 @@ constexpr std::array kMixtures = {
                  .matrices_in_fp32 = true},
     Architecture{.name = "FalconH1ForCausalLM",
                  .outlived = 2,
+                 .frees_up = true,
                  .recurrent = Mixing::Mamba2,
                  .state_in_each = true},
 };

@@ -316,12 +316,13 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
     // The head is multiplied by cuBLAS whatever the others are.
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch) +
-                           (packed ? blas_workspace(gpu.arch.sm) : 0));
+                           (packed && !shape.rotates_apart ? blas_workspace(gpu.arch.sm) : 0));
   }
   peak = with_shown(peak, shape, options, batch);
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
   const bool handles = release_named(options.release).handles_first;
-  if (!packed && !handles) {
+  // transformers' own code multiplies positions and frequencies by cuBLAS.
+  if ((!packed || shape.rotates_apart) && !handles) {
     peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
   }
   // _match_cos_sin_cache_dtype: rotations in fp32 make place for such of the model's type.

@@ -189,6 +189,8 @@ void plan(Start& start, std::int64_t longest, const Options& options) {
   start.needed = start.cache.blocks_of(start.length) * options.concurrency;
   if (start.free < start.requested && !options.cache_bytes) {
     start.refusal = refusals::too_little_free(start, options);
+  } else if (start.refused()) {
+    // As it profiled.
   } else if (options.fits_length && longest == 0) {
     start.refusal = refusals::no_length();
   } else if (options.cache_bytes && start.weights + start.buffers + start.outside +
@@ -226,6 +228,15 @@ double Start::concurrency() const {
 
 namespace {
 
+/// get_default_config of fused_moe.py: of more than 512 tokens tiles of 128 x 64 and 64 x 128, two
+/// of each at once; compute capabilities 8.6, 8.9 and 12 have 99 KiB for them.
+bool lacks_shared_memory(const Shape& shape, const Options& options, const Batch& batch, int sm) {
+  constexpr std::int64_t kFew = 512;
+  const bool narrow = sm == 86 || sm == 89 || sm / 10 == 12;
+  return narrow && shape.mixture() && options.type == DType::Fp32 && batch.tokens > kFew &&
+         quantization_of(shape, options).empty();
+}
+
 /// What a stage of the model counts, and as many blocks as it has room for.
 Start counted(const Shape& model, const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
@@ -240,6 +251,9 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
   const Release& release = release_named(options.release);
   const bool second = by_second_runner(shape, options);
+  if (lacks_shared_memory(shape, options, start.batch, gpu.arch.sm)) {
+    start.refusal = refusals::too_little_shared();
+  }
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu, shape, options);

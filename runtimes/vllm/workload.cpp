@@ -193,6 +193,12 @@ void EngineWorkload::validate(const ModelConfig&) const {
     throw BadInput(
         "enable-lora: what slots of layers that keep a state take is not predicted; without it");
   }
+  const bool as_it_loads = shape_->quantization.empty() && in_bytes(*shape_, options_);
+  if (options_.offloaded > 0 && as_it_loads && offloads(*shape_, options_)) {
+    throw BadInput(
+        "cpu-offload-gb: weights that are made fp8 as they load are nowhere before that, so that "
+        "vLLM fails to put them on the host; without --quantization");
+  }
   require_even_groups(weights_of(*shape_, options_), *shape_, options_, "");
   if (shape_->draft != nullptr) {
     const Draft& draft = *shape_->draft;

@@ -189,10 +189,6 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " as it profiles is not predicted; with it, or without drafts by ngram or a "
                    "smaller model");
   }
-  if (options_.adapters > 0 && shape_->hybrid()) {
-    throw BadInput(
-        "enable-lora: what slots of layers that keep a state take is not predicted; without it");
-  }
   const bool as_it_loads = shape_->quantization.empty() && in_bytes(*shape_, options_);
   if (options_.offloaded > 0 && as_it_loads && offloads(*shape_, options_)) {
     throw BadInput(

@@ -174,7 +174,13 @@ std::string kinds_of(const Config& config) {
   for (const std::string& word : config.texts("layers_block_type")) {
     kinds += word == "mamba" ? 'M' : word == "moe" ? 'E' : word == "attention" ? '*' : '-';
   }
-  return kinds.empty() ? config.json().text("hybrid_override_pattern") : kinds;
+  if (!kinds.empty()) return kinds;
+  if (config.json().has("hybrid_override_pattern")) {
+    return config.json().text("hybrid_override_pattern");
+  }
+  // Mamba-2 alone.
+  const std::int64_t count = config.integer({"num_hidden_layers"}, kMaxLayers);
+  return std::string(static_cast<std::size_t>(count), 'M');
 }
 
 }  // namespace

@@ -59,7 +59,12 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
   const std::int64_t own = own_bytes(options);
   if (!shape.last) return 0;
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
-  const std::int64_t of_all = allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
+  const std::int64_t ranks = options.tensor_parallel;
+  const std::int64_t of_rank = vocabulary_of_rank(shape, ranks);
+  // Of ranks that share the head each one's, all of them as they come, and in order.
+  const std::int64_t of_all =
+      ranks > 1 ? allocated(rows * of_rank * own) + 2 * allocated(rows * of_rank * ranks * own)
+                : allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
   return static_cast<std::uint64_t>(allocated(batch.tokens * shape.hidden * own) +
                                     allocated(rows * shape.hidden * own) + of_all);
 }
@@ -175,8 +180,7 @@ std::uint64_t blas_workspace(int sm) {
 }
 
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
-  return std::max(of_layers(shape, options, batch, sm, 0), logits(shape, options, batch)) +
-         of_step(batch);
+  return of_layers(shape, options, batch, sm, 0) + of_step(batch);
 }
 
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,

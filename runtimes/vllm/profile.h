@@ -20,8 +20,8 @@ bool by_second_runner(const Shape& shape, const Options& options);
 /// Whether that runner puts weights on the host (--cpu-offload-gb).
 bool offloads(const Shape& shape, const Options& options);
 
-/// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
-/// peak, and a full batch's when it serves. Bytes.
+/// The most that layers allocate in a step of so many tokens, as graphs capture it: without logits.
+/// Bytes.
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm);
 
 /// Where a layer's experts work, all layers' in the same place, which is made with the first step

@@ -187,7 +187,7 @@ void plan(Start& start, std::int64_t longest, const Options& options) {
     start.length = std::max<std::int64_t>(std::min(start.length, longest), 1);
   }
   start.needed = start.cache.blocks_of(start.length) * options.concurrency;
-  if (start.free < start.requested && !options.cache_bytes) {
+  if (start.free < start.requested) {
     start.refusal = refusals::too_little_free(start, options);
   } else if (start.refused()) {
     // As it profiled.

@@ -51,6 +51,8 @@ def _cut(config, layers):
     for key in ("num_hidden_layers", "n_layer"):
         if key in config:
             config[key] = min(layers, config[key])
+    if "first_k_dense_replace" in config:  # classes of mixtures want one
+        config["first_k_dense_replace"] = min(config["first_k_dense_replace"], layers - 1)
     if "layer_types" in config:
         config["layer_types"] = config["layer_types"][:layers]
     config.pop("max_window_layers", None)

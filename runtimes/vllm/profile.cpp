@@ -147,6 +147,24 @@ std::uint64_t of_step(const Batch& batch) {
   return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
 }
 
+/// As it compiles, the kernel that rotates is tried on a table as large, on what is projected and
+/// what comes out of it, beside the buffer that empties caches: of long contexts more than a step.
+std::uint64_t rotating_tried(const Shape& shape, const Options& options, const Batch& batch,
+                             const Gpu& gpu) {
+  const auto layer = std::find_if(shape.layers.begin(), shape.layers.end(),
+                                  [](const Layer& one) { return one.attends(); });
+  if (shape.rotary_tables == 0 || layer == shape.layers.end() || layer->keeps == Keeps::Latent) {
+    return 0;
+  }
+  const std::int64_t ranks = options.tensor_parallel;
+  const std::int64_t q = layer->q_width() / ranks;
+  const std::int64_t kv = std::max<std::int64_t>(layer->kv_heads / ranks, 1) * layer->head_dim;
+  const std::int64_t table = shape.rotary_rows * shape.rotary_stretch * shape.rotary_dim;
+  return static_cast<std::uint64_t>((table + batch.tokens * (2 * q + 3 * kv)) *
+                                    own_bytes(options)) +
+         gpu.l2_bytes;
+}
+
 /// What the first runner's profile run shows the model, beside what it does with text: what comes
 /// out of it and what went in stay.
 std::uint64_t with_shown(std::uint64_t text, const Shape& shape, const Options& options,
@@ -340,6 +358,7 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
     peak += partial_tiles(gpu.multiprocessors);
   }
   peak -= std::min(peak, kept_of_profile(shape, options, batch, gpu));
+  if (compiles) peak = std::max(peak, rotating_tried(shape, options, batch, gpu));
   if (!compiles || !shape.first || is_placed(shape, options)) return peak;
   // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.

@@ -88,7 +88,7 @@ void load(pytorch::CachingAllocator& torch, const std::vector<Weight>& weights, 
     const bool packed = storage_of(weight, shape, options) == Storage::Packed;
     for (const std::uint64_t bytes : parts) {
       const Block block = torch.allocate(bytes);
-      if (packed) repacked.push_back({block, bytes});
+      if (packed) repacked.emplace_back(block, bytes);
       if (weight.taken_over) taken_over.push_back(block);
     }
     if (whole) torch.free(*whole);

@@ -231,7 +231,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
   if (options_.offloaded > 0 && !offloads(*shape_, options_)) {
-    outcome.notes.push_back(
+    outcome.notes.emplace_back(
         "vLLM's second model runner, which runs this model, puts no weights on the host: "
         "--cpu-offload-gb changes nothing");
   }

@@ -28,6 +28,8 @@ constexpr double kStandinError = 0.001;
 /// Of the steps that are told of, what the profile run's peak may be off by. Of weights in few bits
 /// and of experts, whose kernels are others'.
 constexpr double kPeakError = 0.05;
+/// Of published shapes; what is compiled is the furthest off.
+constexpr double kPublishedError = 0.0015;
 /// Of random starts; nine in ten of them are closer than kStandinError.
 constexpr double kRandomError = 0.003;
 /// Of a refusal's figures, which are rounded to a hundredth of a GiB.
@@ -164,12 +166,12 @@ TEST(Vllm, BlocksOfPublishedShapesAreThoseOfRunsOnTheStandin) {
     const Json engine = with_draft(row.at("engine"), row, scratch / std::to_string(held));
     const Json serving = told(row.at("gpu"), false, engine, row.at("config"));
     EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
-                kStandinError);
+                kPublishedError);
     EXPECT_NEAR(serving.at("concurrency").get<double>() / row.at("concurrency").get<double>(), 1,
-                kStandinError);
+                kPublishedError);
     ++held;
   }
-  EXPECT_GE(held, 61);
+  EXPECT_GE(held, 77);
 }
 
 /// Of the next release, op by op: nobody measured it on a GPU.

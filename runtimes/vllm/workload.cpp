@@ -1,7 +1,9 @@
 #include "runtimes/vllm/workload.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "model/errors.h"
 #include "runtimes/sum_allocator.h"
@@ -169,6 +171,20 @@ void EngineWorkload::refuse_type() const {
   }
 }
 
+/// Classes of mixtures that look for a layer of that kind when they are made.
+void EngineWorkload::refuse_no_mixture() const {
+  constexpr std::array<std::string_view, 5> kWanting = {
+      "MixtralForCausalLM", "Qwen3MoeForCausalLM", "Qwen3NextForCausalLM", "Glm4MoeForCausalLM",
+      "HunYuanMoEV1ForCausalLM"};
+  const bool wants =
+      std::find(kWanting.begin(), kWanting.end(), shape_->architecture) != kWanting.end();
+  const bool has = std::any_of(shape_->layers.begin(), shape_->layers.end(),
+                               [](const Layer& layer) { return layer.experts; });
+  if (!wants || has) return;
+  throw BadInput(shape_->name + ": none of its layers is a mixture, without which vLLM refuses " +
+                 shape_->architecture + "; more layers");
+}
+
 void EngineWorkload::validate(const ModelConfig&) const {
   quantization_of(*shape_, options_);
   if (options_.adapters > 0 && shape_->adapted == Adapted::Nothing) {
@@ -176,6 +192,7 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
   refuse_type();
+  refuse_no_mixture();
   // What sees in few bits is told of where these are bytes.
   const bool told =
       !shape_->tower.empty() && (!shape_->tower_stored || in_bytes(*shape_, options_));

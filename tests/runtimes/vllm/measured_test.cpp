@@ -174,6 +174,24 @@ TEST(Vllm, BlocksOfPublishedShapesAreThoseOfRunsOnTheStandin) {
   EXPECT_GE(held, 77);
 }
 
+/// What llm-d's log of an H100 says of Mistral-Small-3.2-24B, with what sees (data/league).
+TEST(Vllm, WeightsWithWhatSeesAreThoseThatWerePublished) {
+  const Json config = Json::parse(R"({
+    "architectures": ["Mistral3ForConditionalGeneration"], "model_type": "mistral3",
+    "spatial_merge_size": 2, "torch_dtype": "bfloat16",
+    "text_config": {"model_type": "mistral", "hidden_size": 5120, "intermediate_size": 32768,
+                    "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8,
+                    "head_dim": 128, "vocab_size": 131072, "max_position_embeddings": 131072,
+                    "sliding_window": null, "tie_word_embeddings": false},
+    "vision_config": {"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096,
+                      "num_hidden_layers": 24, "num_attention_heads": 16, "num_channels": 3,
+                      "patch_size": 14, "image_size": 1540}})");
+  const Json serving = told("h100-80gb", false, {{"max_model_len", 16000}}, config);
+  constexpr double kGiB = 1 << 30;
+  constexpr double kTold = 0.005;  // of two places
+  EXPECT_NEAR(serving.at("weights").get<double>() / kGiB, 44.76, kTold);
+}
+
 /// Of the next release, op by op: nobody measured it on a GPU.
 TEST(Vllm, BlocksOfTheNextReleaseAreThoseOfRunsOnTheStandin) {
   int held = 0;

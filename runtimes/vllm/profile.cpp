@@ -198,7 +198,9 @@ std::uint64_t blas_workspace(int sm) {
 }
 
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
-  return of_layers(shape, options, batch, sm, 0) + of_step(batch);
+  Options tried = options;
+  tried.warm = true;  // kernels were, before anything is captured
+  return of_layers(shape, tried, batch, sm, 0) + of_step(batch);
 }
 
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,

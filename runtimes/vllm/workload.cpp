@@ -191,6 +191,14 @@ void EngineWorkload::validate(const ModelConfig&) const {
     throw BadInput("enable-lora: " + shape_->architecture +
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
+  // LogitsProcessorWithLoRA: of classes whose head has slots.
+  constexpr std::int64_t kMostAdapted = 258048;
+  const bool head = shape_->adapted == Adapted::Head || shape_->adapted == Adapted::HeadTwice;
+  if (options_.adapters > 0 && head && shape_->vocab > kMostAdapted) {
+    throw BadInput("enable-lora: " + std::to_string(shape_->vocab) +
+                   " words are more than the 258048 that vLLM takes beside adapters of a head; "
+                   "without it");
+  }
   refuse_type();
   refuse_no_mixture();
   // What sees in few bits is told of where these are bytes.

@@ -256,8 +256,8 @@ TEST(Vllm, RandomStartsAreToldAsTheyEnd) {
     close += std::abs(off) <= kStandinError ? 1 : 0;
     ++held;
   }
-  EXPECT_GE(held, 267);
-  EXPECT_GE(refused, 78);
+  EXPECT_GE(held, 297);
+  EXPECT_GE(refused, 90);
   EXPECT_EQ(unanswered, 0);
   EXPECT_GE(close, held * 9 / 10);
 }

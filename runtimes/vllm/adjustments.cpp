@@ -1,6 +1,9 @@
 // What could be changed about a start of vLLM's so that it takes less, or starts at all.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "runtimes/vllm/seeing.h"
 #include "runtimes/vllm/storage.h"
 #include "runtimes/vllm/workload.h"
 
@@ -21,10 +24,29 @@ Adjustment lengths(std::int64_t now) {
   return adjustment;
 }
 
+/// Another share of the card: less where that much is not free, more for its cache; the nearest
+/// first.
+Adjustment shares(double now) {
+  constexpr double kLeastStep = 0.005;
+  std::vector<std::pair<double, const char*>> others = {
+      {0.95, "0.95"}, {0.9, "0.9"}, {0.85, "0.85"}, {0.8, "0.8"}, {0.7, "0.7"}};
+  std::stable_sort(others.begin(), others.end(), [&](const auto& a, const auto& b) {
+    return std::abs(a.first - now) < std::abs(b.first - now);
+  });
+  Adjustment adjustment{.parts = {"share"}, .choices = {}};
+  for (const auto& [share, text] : others) {
+    if (std::abs(share - now) < kLeastStep) continue;
+    adjustment.choices.push_back(
+        {.label = std::string(text) + " of the card", .flags = {{"gpu-memory-utilization", text}}});
+  }
+  return adjustment;
+}
+
 }  // namespace
 
 std::vector<Adjustment> EngineWorkload::adjustments(const ModelConfig&) const {
   std::vector<Adjustment> list;
+  if (!options_.cache_bytes) list.push_back(shares(options_.utilization));
   if (options_.batched_tokens.value_or(kFewTokens + 1) > kFewTokens) {
     list.push_back(adjustment_of(
         "step", {.label = "steps of 2048 tokens",
@@ -43,6 +65,10 @@ std::vector<Adjustment> EngineWorkload::adjustments(const ModelConfig&) const {
     list.push_back(adjustment_of("quant", {.label = "weights in fp8",
                                            .changes = {{"quant", "bf16", "fp8"}},
                                            .flags = {{"quant", "fp8"}}}));
+  }
+  if (has_tower(*shape_, options_)) {
+    list.push_back(adjustment_of("tower", {.label = "its text alone, without what sees",
+                                           .flags = {{"language-model-only", ""}}}));
   }
   if (!options_.eager) {
     list.push_back(adjustment_of("eager", {.label = "without compilation and CUDA graphs",

@@ -59,6 +59,24 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   const std::int64_t ffn = layer.ffn / ranks;
   Alive mlp = {hidden, hidden, hidden, (shape.gated ? 2 : 1) * ffn, ffn};
   mlp.insert(mlp.end(), static_cast<std::size_t>(shape.outlived), hidden);
+  // What comes out of down, and what all ranks' sum is.
+  if (ranks > 1 && shape.keeps_up()) mlp.push_back(hidden);
+  if (shape.rotates_apart) {
+    // apply_rotary_pos_emb: of queries both products, their sum and what is turned around; cosines
+    // and sines. OLMo 2's are in fp32, and no norm is before its attention.
+    const bool normed = shape.qk_norm != QkNorm::None;
+    const std::int64_t turned = normed ? 2 * q : q;
+    Alive turning = {hidden, hidden, q + 2 * kv, turned, turned, turned, turned};
+    if (normed) {
+      turning.insert(turning.end(), {q, kv});
+    } else {
+      turning.push_back(hidden);
+    }
+    for (Alive* place : {&mlp, &turning}) {
+      place->insert(place->end(), 2, (normed ? 2 : 1) * shape.rotary_dim);
+    }
+    return {mlp, turning};
+  }
   Alive attention = {hidden, hidden, hidden, q + 2 * kv, q};
   if (shape.qk_norm == QkNorm::Bare) {
     // Queries, as they were made fp32, and their norm.
@@ -76,10 +94,6 @@ std::array<Alive, 2> eager(const Shape& shape, const Layer& layer, std::int64_t 
   }
   if (shape.hands_on) attention.push_back(projected(layer, ranks));
   add_handed_on(mlp, shape, layer, ranks);
-  for (Alive* place : {&mlp, &attention}) {
-    // Cosines and sines of the step's tokens.
-    if (shape.rotates_apart) place->insert(place->end(), 2, shape.rotary_dim);
-  }
   return {mlp, attention};
 }
 

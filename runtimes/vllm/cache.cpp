@@ -60,7 +60,23 @@ std::int64_t aligned(const Shape& shape, const Options& options, std::int64_t bl
   full.keeps = Keeps::All;
   const auto token = static_cast<std::int64_t>(page_of(full, 1, options, cache_bytes(options)));
   const std::int64_t unit = std::max(kUsualBlock, block);
-  return std::max(block, padded_to(ceil_div(state_bytes(shape, options), token), unit));
+  // get_mamba_state_shape_from_config of these knows no drafts, which the layers themselves have.
+  const bool knows_none = shape.architecture == "GraniteMoeHybridForCausalLM" ||
+                          shape.architecture == "FalconH1ForCausalLM";
+  Options known = options;
+  if (knows_none) known.drafted = 0;
+  const std::int64_t tokens =
+      std::max(block, padded_to(ceil_div(state_bytes(shape, known), token), unit));
+  const std::int64_t state = state_bytes(shape, options);
+  const bool attends = std::any_of(shape.layers.begin(), shape.layers.end(),
+                                   [](const Layer& layer) { return layer.attends(); });
+  if (attends && state > tokens * token) {
+    throw BadInput("speculative-config: with " + std::to_string(options.drafted) +
+                   " drafts states of " + std::to_string(state) +
+                   " bytes are larger than the pages that vLLM makes for them, " +
+                   std::to_string(tokens * token) + ", by which it fails; fewer, or none");
+  }
+  return tokens;
 }
 
 /// `first`: its first layer's number; of a drafting model's all have the same.

@@ -34,7 +34,8 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   line << " --max-model-len " << start.length;
   if (options.cache_bytes) {
     line << " --kv-cache-memory-bytes " << *options.cache_bytes;
-  } else {
+  }
+  if (!options.cache_bytes || options.utilization != Options().utilization) {
     line << " --gpu-memory-utilization " << options.utilization;
   }
   line << " --max-num-batched-tokens " << start.batch.tokens << " --max-num-seqs "

@@ -118,7 +118,8 @@ bool rotates(const Config& config, std::int64_t layer) {
 std::int64_t adjusted(const Config& config, std::int64_t ffn) {
   if (!config.truth("block_auto_adjust_ff_dim", false)) return ffn;
   const double factor = config.json().number_or("block_ffn_dim_multiplier", 1, 0, 16);
-  const auto part = static_cast<std::int64_t>(factor * static_cast<double>(2 * ffn / 3));
+  const std::int64_t thirds = 2 * ffn / 3;
+  const auto part = static_cast<std::int64_t>(factor * static_cast<double>(thirds));
   return padded_to(part, config.integer_or({"block_multiple_of"}, 256, 1));
 }
 
@@ -174,7 +175,13 @@ std::string kinds_of(const Config& config) {
   for (const std::string& word : config.texts("layers_block_type")) {
     kinds += word == "mamba" ? 'M' : word == "moe" ? 'E' : word == "attention" ? '*' : '-';
   }
-  return kinds.empty() ? config.json().text("hybrid_override_pattern") : kinds;
+  if (!kinds.empty()) return kinds;
+  if (config.json().has("hybrid_override_pattern")) {
+    return config.json().text("hybrid_override_pattern");
+  }
+  // Mamba-2 alone.
+  const std::int64_t count = config.integer({"num_hidden_layers"}, kMaxLayers);
+  return std::string(static_cast<std::size_t>(count), 'M');
 }
 
 }  // namespace

@@ -59,7 +59,12 @@ std::uint64_t logits(const Shape& shape, const Options& options, const Batch& ba
   const std::int64_t own = own_bytes(options);
   if (!shape.last) return 0;
   const std::int64_t rows = std::min(batch.sequences, batch.tokens);
-  const std::int64_t of_all = allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
+  const std::int64_t ranks = options.tensor_parallel;
+  const std::int64_t of_rank = vocabulary_of_rank(shape, ranks);
+  // Of ranks that share the head each one's, all of them as they come, and in order.
+  const std::int64_t of_all =
+      ranks > 1 ? allocated(rows * of_rank * own) + 2 * allocated(rows * of_rank * ranks * own)
+                : allocated(rows * shape.vocab * own) * (shape.scaled_logits ? 2 : 1);
   return static_cast<std::uint64_t>(allocated(batch.tokens * shape.hidden * own) +
                                     allocated(rows * shape.hidden * own) + of_all);
 }
@@ -110,7 +115,8 @@ std::uint64_t of_layers(const Shape& shape, const Options& options, const Batch&
     }
     if (layer.experts) {
       // The router may be multiplied by cuBLAS, whatever the others are.
-      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored;
+      const bool apart = by_own_kernels(shape, options) && !shape.experts.router_stored &&
+                         !release_named(options.release).handles_first;
       beside = static_cast<std::int64_t>(workspace + (apart ? blas_workspace(sm) : 0));
       see(mixed(shape, layer, options, sm));
       see(shared_experts(shape, layer, options));
@@ -139,6 +145,24 @@ std::uint64_t worked_in(std::int64_t rows, std::int64_t bytes) {
 /// Numbers that a step is told by.
 std::uint64_t of_step(const Batch& batch) {
   return static_cast<std::uint64_t>(kOfRequest * batch.sequences + kOfBatch);
+}
+
+/// As it compiles, the kernel that rotates is tried on a table as large, on what is projected and
+/// what comes out of it, beside the buffer that empties caches: of long contexts more than a step.
+std::uint64_t rotating_tried(const Shape& shape, const Options& options, const Batch& batch,
+                             const Gpu& gpu) {
+  const auto layer = std::find_if(shape.layers.begin(), shape.layers.end(),
+                                  [](const Layer& one) { return one.attends(); });
+  if (shape.rotary_tables == 0 || layer == shape.layers.end() || layer->keeps == Keeps::Latent) {
+    return 0;
+  }
+  const std::int64_t ranks = options.tensor_parallel;
+  const std::int64_t q = layer->q_width() / ranks;
+  const std::int64_t kv = std::max<std::int64_t>(layer->kv_heads / ranks, 1) * layer->head_dim;
+  const std::int64_t table = shape.rotary_rows * shape.rotary_stretch * shape.rotary_dim;
+  return static_cast<std::uint64_t>((table + batch.tokens * (2 * q + 3 * kv)) *
+                                    own_bytes(options)) +
+         gpu.l2_bytes;
 }
 
 /// What the first runner's profile run shows the model, beside what it does with text: what comes
@@ -174,8 +198,9 @@ std::uint64_t blas_workspace(int sm) {
 }
 
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm) {
-  return std::max(of_layers(shape, options, batch, sm, 0), logits(shape, options, batch)) +
-         of_step(batch);
+  Options tried = options;
+  tried.warm = true;  // kernels were, before anything is captured
+  return of_layers(shape, tried, batch, sm, 0) + of_step(batch);
 }
 
 std::uint64_t expert_workspace(const Shape& shape, const Options& options, std::int64_t tokens,
@@ -287,6 +312,16 @@ std::uint64_t drafting(const Shape& shape, const Options& options, const Batch& 
          of_layers(draft.shape, own, batch, gpu.arch.sm, std::max(experts, made), made);
 }
 
+std::uint64_t kept_of_profile(const Shape& shape, const Options& options, const Batch& batch,
+                              const Gpu& gpu) {
+  if (!release_named(options.release).handles_first) return 0;
+  const std::uint64_t experts = keeps_workspace(shape, options, gpu.arch.sm)
+                                    ? expert_workspace(shape, options, batch.tokens, gpu.arch.sm)
+                                    : 0;
+  const auto masks = static_cast<std::int64_t>(shape.last ? masking_buffer(shape, batch, gpu) : 0);
+  return experts + static_cast<std::uint64_t>(allocated(masks));
+}
+
 std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& batch,
                        const Gpu& gpu) {
   const std::string quantization = quantization_of(shape, options);
@@ -305,11 +340,15 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
     // The head is multiplied by cuBLAS whatever the others are.
     peak =
         std::max(peak, kept + masking_buffer(shape, batch, gpu) + sampled(shape, options, batch) +
-                           (packed ? blas_workspace(gpu.arch.sm) : 0));
+                           (packed && !shape.rotates_apart ? blas_workspace(gpu.arch.sm) : 0));
   }
   peak = with_shown(peak, shape, options, batch);
   // What is packed is multiplied by kernels of vLLM's own: cuBLAS's workspace comes with the head.
-  if (!packed) peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  const bool handles = release_named(options.release).handles_first;
+  // transformers' own code multiplies positions and frequencies by cuBLAS.
+  if ((!packed || shape.rotates_apart) && !handles) {
+    peak += blas_workspace(gpu.arch.sm) + (shape.adds_rows() ? kLtWorkspace : 0);
+  }
   // _match_cos_sin_cache_dtype: rotations in fp32 make place for such of the model's type.
   if (shape.rotary_in_fp32 && options.type != DType::Fp32) {
     peak -= std::min(peak, static_cast<std::uint64_t>(shape.rotary_rows * shape.rotary_dim *
@@ -320,6 +359,8 @@ std::uint64_t profiled(const Shape& shape, const Options& options, const Batch& 
   if (marlin && !is_hopper(gpu.arch.sm) && options.eager && shape.keeps_up()) {
     peak += partial_tiles(gpu.multiprocessors);
   }
+  peak -= std::min(peak, kept_of_profile(shape, options, batch, gpu));
+  if (compiles) peak = std::max(peak, rotating_tried(shape, options, batch, gpu));
   if (!compiles || !shape.first || is_placed(shape, options)) return peak;
   // Before, as they are compiled, on tensors like those (benchmark_combo_kernel): the first one,
   // which looks up what is embedded, on a table as large, and what it writes.

@@ -20,8 +20,8 @@ bool by_second_runner(const Shape& shape, const Options& options);
 /// Whether that runner puts weights on the host (--cpu-offload-gb).
 bool offloads(const Shape& shape, const Options& options);
 
-/// The most that a step of so many tokens allocates beside weights and buffers: the profile run's
-/// peak, and a full batch's when it serves. Bytes.
+/// The most that layers allocate in a step of so many tokens, as graphs capture it: without logits.
+/// Bytes.
 std::uint64_t activations(const Shape& shape, const Options& options, const Batch& batch, int sm);
 
 /// Where a layer's experts work, all layers' in the same place, which is made with the first step
@@ -43,6 +43,11 @@ std::uint64_t passed_on(const Shape& shape, const Options& options, const Batch&
 /// fewer, of the kernel that masks them by top-k and top-p: is made when it runs first, and stays
 /// (topk_topp_triton.py). Bytes.
 std::uint64_t masking_buffer(const Shape& shape, const Batch& batch, const Gpu& gpu);
+
+/// What the profile run makes that stays: where experts work, and the buffer that logits are masked
+/// in, of releases that count it apart. Bytes.
+std::uint64_t kept_of_profile(const Shape& shape, const Options& options, const Batch& batch,
+                              const Gpu& gpu);
 
 /// The profile run's, with what its first step allocates to stay, and where it compiles what
 /// kernels are tried on.

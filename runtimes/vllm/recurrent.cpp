@@ -1,5 +1,7 @@
 #include "runtimes/vllm/recurrent.h"
 
+#include <utility>
+
 #include "model/errors.h"
 #include "runtimes/vllm/elements.h"
 #include "runtimes/vllm/limits.h"
@@ -114,13 +116,17 @@ class Tensors {
   }
 
  private:
-  void whole(std::int64_t rows, std::int64_t columns = 1, bool fp32 = false) {
-    list_.push_back({.rows = rows, .columns = columns, .fp32 = fp32, .slices = {}});
+  void whole(std::int64_t rows, std::int64_t columns = 1, bool fp32 = false,
+             std::vector<std::int64_t> slices = {}) {
+    list_.push_back({.rows = rows, .columns = columns, .fp32 = fp32, .slices = std::move(slices)});
   }
 
-  void linear(std::int64_t rows, std::int64_t columns) {
-    list_.push_back(
-        {.kind = WeightKind::Linear, .rows = rows, .columns = columns, .slices = {rows}});
+  void linear(std::int64_t rows, std::int64_t columns, std::vector<std::int64_t> slices = {}) {
+    if (slices.empty()) slices = {rows};
+    list_.push_back({.kind = WeightKind::Linear,
+                     .rows = rows,
+                     .columns = columns,
+                     .slices = std::move(slices)});
     if (of_.biased) whole(rows);
   }
 
@@ -129,9 +135,9 @@ class Tensors {
   void delta_net() {
     whole(heads_);
     whole(heads_, 1, true);
-    whole(2 * keys_ + values_, of_.kernel);
-    linear(2 * keys_ + 2 * values_, hidden_);
-    linear(2 * heads_, hidden_);
+    whole(2 * keys_ + values_, of_.kernel, false, {2 * keys_ + values_});
+    linear(2 * keys_ + 2 * values_, hidden_, {keys_, keys_, values_, values_});
+    linear(2 * heads_, hidden_, {heads_, heads_});
     whole(of_.value_dim);
     linear(hidden_, values_);
   }
@@ -139,9 +145,9 @@ class Tensors {
   /// mamba_mixer2.py: the convolution; gate, values, keys, queries and steps; how heads decay, what
   /// they skip, and their steps' bias; what goes out, and the norm before it.
   void mamba2() {
-    whole(2 * keys_ + values_, of_.kernel);
+    whole(2 * keys_ + values_, of_.kernel, false, {values_, keys_, keys_});
     if (of_.convolution_biased) whole(2 * keys_ + values_);
-    linear(2 * values_ + 2 * keys_ + heads_, hidden_);
+    linear(2 * values_ + 2 * keys_ + heads_, hidden_, {values_, values_, keys_, keys_, heads_});
     whole(heads_, 1, true);
     whole(heads_);
     whole(heads_);
@@ -152,11 +158,11 @@ class Tensors {
 
   /// short_conv.py, whose products are whole whatever others are stored in.
   void short_convolution() {
-    whole(values_, of_.kernel);
+    whole(values_, of_.kernel, false, {values_});
     if (of_.convolution_biased) whole(values_);
-    whole(3 * values_, hidden_);
+    whole(3 * values_, hidden_, false, {values_, values_, values_});
     if (of_.biased) whole(3 * values_);
-    whole(hidden_, values_);
+    whole(hidden_, values_, false, {hidden_});
     if (of_.biased) whole(hidden_);
   }
 

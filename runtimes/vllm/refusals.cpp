@@ -36,6 +36,11 @@ std::string no_memory() {
 
 std::string out_of_memory() { return "CUDA out of memory."; }
 
+std::string too_little_shared() {
+  return "out of resource: shared memory, Required: 131072, Hardware limit: 101376. Reducing block "
+         "sizes or `num_stages` may help.";
+}
+
 std::string no_length() {
   return "Cannot auto-fit max_model_len: not enough GPU memory available to serve even a single "
          "token. Try increasing `gpu_memory_utilization`.";

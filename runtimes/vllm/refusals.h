@@ -16,4 +16,7 @@ std::string out_of_memory();
 std::string no_length();
 std::string too_long(const Start& start);
 
+/// Of experts in fp32, whose kernel wants more of a multiprocessor than some cards have.
+std::string too_little_shared();
+
 }  // namespace vramfit::vllm::refusals

@@ -13,6 +13,7 @@ constexpr Release kReleases[] = {
      .vllm = "0.33.0",
      .torch = "2.14",
      .counts_buffers = true,
+     .handles_first = true,
      .two_runners = false,
      .second_offloads = true,
      .second_estimates_graphs = true,

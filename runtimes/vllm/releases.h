@@ -14,6 +14,9 @@ struct Release {
   /// It counts all that the card lost, its runner's buffers among it; otherwise weights, and what
   /// is lost outside of PyTorch.
   bool counts_buffers = false;
+  /// cuBLAS's handles, with its workspace and the first kernels, are there before it looks
+  /// (gpu_worker.py: init_device); what its profile run makes to stay is no part of that's peak.
+  bool handles_first = false;
   /// Models without experts run by its second runner; otherwise all do.
   bool two_runners = true;
   /// Its second runner puts weights on the host, too.

@@ -15,7 +15,7 @@ struct Seeing {
   std::int64_t rows = 1;      ///< of its table of rotations, a position (MRotaryEmbedding has four)
   bool videos = false;        ///< it sees these, too
   bool may_be_whole = false;  ///< --mm-encoder-tp-mode data (supports_encoder_tp_data)
-  std::string_view usual = "";  ///< what its text's config leaves out, as JSON; empty: nothing
+  std::string_view usual = {};  ///< what its text's config leaves out, as JSON; empty: nothing
 };
 
 /// Null: it is none that is known here.

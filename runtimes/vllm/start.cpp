@@ -88,7 +88,7 @@ void load(pytorch::CachingAllocator& torch, const std::vector<Weight>& weights, 
     const bool packed = storage_of(weight, shape, options) == Storage::Packed;
     for (const std::uint64_t bytes : parts) {
       const Block block = torch.allocate(bytes);
-      if (packed) repacked.push_back({block, bytes});
+      if (packed) repacked.emplace_back(block, bytes);
       if (weight.taken_over) taken_over.push_back(block);
     }
     if (whole) torch.free(*whole);
@@ -151,7 +151,19 @@ std::uint64_t kernels_of(const Gpu& gpu, const RuntimeOverhead& torch) {
 std::uint64_t outside_of(const Gpu& gpu, const Shape& shape, const Options& options) {
   const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
   if (torch == nullptr) return 0;
-  return (*torch)["cublas"] + (groups_of(shape, options) == 0 ? kernels_of(gpu, *torch) : 0);
+  const bool alone = groups_of(shape, options) == 0;
+  if (release_named(options.release).handles_first) return alone ? (*torch)["streams"] : 0;
+  return (*torch)["cublas"] + (alone ? kernels_of(gpu, *torch) : 0);
+}
+
+/// What releases have there before they look that others count.
+std::uint64_t handles_of(const Gpu& gpu, const Shape& shape, const Options& options) {
+  const RuntimeOverhead* torch = gpu.overhead.of("pytorch", "2.11");
+  if (torch == nullptr || !release_named(options.release).handles_first) return 0;
+  const std::uint64_t kernels = kernels_of(gpu, *torch);
+  const std::uint64_t alone = kernels - std::min(kernels, (*torch)["streams"]);
+  return (*torch)["cublas"] + blas_workspace(gpu.arch.sm) +
+         (groups_of(shape, options) == 0 ? alone : 0);
 }
 
 /// What ranks reach each other by, which is there before it looks: NCCL's communicators, and
@@ -175,8 +187,10 @@ void plan(Start& start, std::int64_t longest, const Options& options) {
     start.length = std::max<std::int64_t>(std::min(start.length, longest), 1);
   }
   start.needed = start.cache.blocks_of(start.length) * options.concurrency;
-  if (start.free < start.requested && !options.cache_bytes) {
+  if (start.free < start.requested) {
     start.refusal = refusals::too_little_free(start, options);
+  } else if (start.refused()) {
+    // As it profiled.
   } else if (options.fits_length && longest == 0) {
     start.refusal = refusals::no_length();
   } else if (options.cache_bytes && start.weights + start.buffers + start.outside +
@@ -214,6 +228,15 @@ double Start::concurrency() const {
 
 namespace {
 
+/// get_default_config of fused_moe.py: of more than 512 tokens tiles of 128 x 64 and 64 x 128, two
+/// of each at once; compute capabilities 8.6, 8.9 and 12 have 99 KiB for them.
+bool lacks_shared_memory(const Shape& shape, const Options& options, const Batch& batch, int sm) {
+  constexpr std::int64_t kFew = 512;
+  const bool narrow = sm == 86 || sm == 89 || sm / 10 == 12;
+  return narrow && shape.mixture() && options.type == DType::Fp32 && batch.tokens > kFew &&
+         quantization_of(shape, options).empty();
+}
+
 /// What a stage of the model counts, and as many blocks as it has room for.
 Start counted(const Shape& model, const Shape& shape, const Options& options, const Gpu& gpu) {
   Start start;
@@ -222,12 +245,15 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
   const std::uint64_t gone = gpu.overhead.driver_reserved;
   start.total = gpu.vram - std::min(gpu.vram, gone);
   start.context = gpu.overhead.context;
-  start.peers = peers_of(gpu, shape, options);
+  start.peers = peers_of(gpu, shape, options) + handles_of(gpu, shape, options);
   start.free = gpu.room - std::min(gpu.room, gone + start.context + start.peers);
   start.requested =
       static_cast<std::uint64_t>(std::ceil(static_cast<double>(start.total) * options.utilization));
   const Release& release = release_named(options.release);
   const bool second = by_second_runner(shape, options);
+  if (lacks_shared_memory(shape, options, start.batch, gpu.arch.sm)) {
+    start.refusal = refusals::too_little_shared();
+  }
   start.weights = loaded(shape, options, start.batch, second, gpu.arch.sm);
   start.activations = profiled(shape, options, start.batch, gpu);
   start.outside = outside_of(gpu, shape, options);
@@ -236,7 +262,9 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
       (second && shape.last ? sum(sampler_buffers(shape, start.batch, options.drafted)) : 0) +
       sum(draft_buffers(shape, options, start.batch, second)) +
       (second && !shape.first ? passed_on(shape, options, start.batch) : 0);
-  if (release.counts_buffers) start.counted_buffers = start.buffers;
+  if (release.counts_buffers) {
+    start.counted_buffers = start.buffers + kept_of_profile(shape, options, start.batch, gpu);
+  }
   if (!second) {
     start.graphs = graph_estimate(shape, options, start.batch, gpu);
   } else if (release.second_estimates_graphs) {
@@ -256,8 +284,8 @@ Start counted(const Shape& model, const Shape& shape, const Options& options, co
 
 /// What it takes beyond what it counts, once its cache is there.
 void add_uncounted(Start& start, const Shape& shape, const Options& options, const Gpu& gpu) {
-  start.buffers +=
-      sum(table_buffers(start.cache, start.batch, start.length)) + blas_workspace(gpu.arch.sm);
+  start.buffers += sum(table_buffers(start.cache, start.batch, start.length));
+  if (!release_named(options.release).handles_first) start.buffers += blas_workspace(gpu.arch.sm);
   start.graph_pool = graph_pool(shape, options, start.batch, gpu);
   start.graph_code = graph_code(shape, options, start.batch);
   if (shape.last) start.buffers += masking_buffer(shape, start.batch, gpu);

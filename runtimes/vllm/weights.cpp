@@ -13,6 +13,8 @@
 namespace vramfit::vllm {
 namespace {
 
+/// The first compute capability whose kernels multiply in fp8.
+constexpr int kFirstOfBytes = 89;
 /// Of an attention: of queries, keys, values and probabilities.
 constexpr int kScales = 4;
 /// triton_kernels' layouts of scales: inputs of so many at once, and on Hopper outputs.
@@ -255,6 +257,11 @@ std::vector<std::uint64_t> stored(const Weight& weight, const Shape& shape, cons
     case Storage::Plain:
       break;
     case Storage::Fp8:
+      if (shape.scale_tile > 0 && sm < kFirstOfBytes) {
+        // Marlin's, which multiplies them in 16 bits: a scale of so many inputs for each output.
+        const std::int64_t scales = ceil_div(weight.columns, shape.scale_tile) * weight.rows;
+        return {whole_bytes(elements), whole_bytes(own * weight.copies * scales)};
+      }
       return {whole_bytes(elements), whole_bytes(kWord * weight.copies * scales_of(weight, shape))};
     case Storage::Packed: {
       const std::int64_t groups = shape.group > 0 ? ceil_div(weight.columns, shape.group) : 1;

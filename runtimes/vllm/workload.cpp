@@ -1,7 +1,9 @@
 #include "runtimes/vllm/workload.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "model/errors.h"
 #include "runtimes/sum_allocator.h"
@@ -169,13 +171,36 @@ void EngineWorkload::refuse_type() const {
   }
 }
 
+/// Classes of mixtures that look for a layer of that kind when they are made.
+void EngineWorkload::refuse_no_mixture() const {
+  constexpr std::array<std::string_view, 5> kWanting = {
+      "MixtralForCausalLM", "Qwen3MoeForCausalLM", "Qwen3NextForCausalLM", "Glm4MoeForCausalLM",
+      "HunYuanMoEV1ForCausalLM"};
+  const bool wants =
+      std::find(kWanting.begin(), kWanting.end(), shape_->architecture) != kWanting.end();
+  const bool has = std::any_of(shape_->layers.begin(), shape_->layers.end(),
+                               [](const Layer& layer) { return layer.experts; });
+  if (!wants || has) return;
+  throw BadInput(shape_->name + ": none of its layers is a mixture, without which vLLM refuses " +
+                 shape_->architecture + "; more layers");
+}
+
 void EngineWorkload::validate(const ModelConfig&) const {
   quantization_of(*shape_, options_);
   if (options_.adapters > 0 && shape_->adapted == Adapted::Nothing) {
     throw BadInput("enable-lora: " + shape_->architecture +
                    " does not support LoRA yet, by which vLLM refuses it; without it");
   }
+  // LogitsProcessorWithLoRA: of classes whose head has slots.
+  constexpr std::int64_t kMostAdapted = 258048;
+  const bool head = shape_->adapted == Adapted::Head || shape_->adapted == Adapted::HeadTwice;
+  if (options_.adapters > 0 && head && shape_->vocab > kMostAdapted) {
+    throw BadInput("enable-lora: " + std::to_string(shape_->vocab) +
+                   " words are more than the 258048 that vLLM takes beside adapters of a head; "
+                   "without it");
+  }
   refuse_type();
+  refuse_no_mixture();
   // What sees in few bits is told of where these are bytes.
   const bool told =
       !shape_->tower.empty() && (!shape_->tower_stored || in_bytes(*shape_, options_));
@@ -189,9 +214,11 @@ void EngineWorkload::validate(const ModelConfig&) const {
                    " as it profiles is not predicted; with it, or without drafts by ngram or a "
                    "smaller model");
   }
-  if (options_.adapters > 0 && shape_->hybrid()) {
+  const bool as_it_loads = shape_->quantization.empty() && in_bytes(*shape_, options_);
+  if (options_.offloaded > 0 && as_it_loads && offloads(*shape_, options_)) {
     throw BadInput(
-        "enable-lora: what slots of layers that keep a state take is not predicted; without it");
+        "cpu-offload-gb: weights that are made fp8 as they load are nowhere before that, so that "
+        "vLLM fails to put them on the host; without --quantization");
   }
   require_even_groups(weights_of(*shape_, options_), *shape_, options_, "");
   if (shape_->draft != nullptr) {
@@ -229,7 +256,7 @@ Outcome EngineWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   outcome.serving = told(start);
   outcome.serving->command = command_of(*shape_, options_, start);
   if (options_.offloaded > 0 && !offloads(*shape_, options_)) {
-    outcome.notes.push_back(
+    outcome.notes.emplace_back(
         "vLLM's second model runner, which runs this model, puts no weights on the host: "
         "--cpu-offload-gb changes nothing");
   }

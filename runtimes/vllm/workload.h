@@ -54,6 +54,7 @@ class EngineWorkload final : public Workload {
 
  private:
   void refuse_type() const;
+  void refuse_no_mixture() const;
 
   std::shared_ptr<const Shape> shape_;
   Options options_;

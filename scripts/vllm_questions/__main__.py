@@ -2,7 +2,7 @@
 
 Writes what came of each into --out, which is data/reference/vllm/random.jsonl once it is committed.
 Fails where fewer than 95 % of the answers are right: blocks within 0.3 %, or a start that both
-refuse. A start that ended without either is left out.
+refuse. A start that ended without either is left out; more than 5 % of such are a failure, too.
 """
 
 import argparse
@@ -74,9 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not given.kept:
         _play(given)
     require_made({FIT: "build"})
-    lines = [
-        line for line in read_jsonl(_KEPT if given.kept else given.out) if "failed" not in line
-    ]
+    played = list(read_jsonl(_KEPT if given.kept else given.out))
+    lines = [line for line in played if "failed" not in line]
+    if len(lines) < _RIGHT * len(played):
+        raise BadInputError(f"play.py: {len(played) - len(lines)} of {len(played)} ended silently")
     answers = [answer(line) for line in lines]
     pairs = list(zip(lines, answers, strict=True))
     wrong = [told(*pair) for pair in pairs if not is_right(*pair)]

@@ -51,6 +51,8 @@ def _cut(config, layers):
     for key in ("num_hidden_layers", "n_layer"):
         if key in config:
             config[key] = min(layers, config[key])
+    if "first_k_dense_replace" in config:  # classes of mixtures want one
+        config["first_k_dense_replace"] = min(config["first_k_dense_replace"], layers - 1)
     if "layer_types" in config:
         config["layer_types"] = config["layer_types"][:layers]
     config.pop("max_window_layers", None)
@@ -92,7 +94,9 @@ def _types(card, config, dice):
         config["quantization_config"] = _AWQ if recurrent else dice.choice((_AWQ, _GPTQ))
         types = {"dtype": "float16"}
     elif draw < 0.45 and not many:
-        config["quantization_config"] = dice.choice((_compressed(8), _compressed(4)))
+        # Ampere's kernels for what is stored in fp8 are a package that this need not have.
+        bits = 4 if card == "a100-80gb" else dice.choice((8, 4))
+        config["quantization_config"] = _compressed(bits)
     elif draw < 0.5 and card in _LATER:
         types = {"quantization": "fp8"}
     elif draw < 0.65 and card != "a100-80gb":

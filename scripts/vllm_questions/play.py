@@ -102,6 +102,8 @@ def _start(question, folder, answer):
         LLM(model=folder, load_format="dummy", skip_tokenizer_init=True, **engine)
     except _MadeError:
         pass
+    except ModuleNotFoundError as error:
+        told["failed"] = str(error)  # this Python's, and no refusal of vLLM's
     except Exception as error:
         said = " ".join(str(error).replace(folder, "MODEL").split())
         told["refusal"] = f"{type(error).__name__}: {said}"[:400]

@@ -75,10 +75,17 @@ class Own:
     pattern: str
     about: Mapping[str, Any]
     text_columns: frozenset[int] = frozenset()
+    # Of figures that are kept, and say nothing of whose the others are.
+    kept_columns: frozenset[int] = frozenset()
 
     @property
     def cells(self) -> list[Cell]:
-        return [entry for row in self.rows for entry in row if isinstance(entry, Cell)]
+        return [
+            entry
+            for row in self.rows
+            for column, entry in enumerate(row)
+            if isinstance(entry, Cell) and column not in self.kept_columns
+        ]
 
     def table(self, inputs: Inputs) -> Table:
         """Of one source, others standing in: it stands alone wherever it is pasted."""

@@ -10,7 +10,7 @@ from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, Source
+from vramfit_plots.sources import ARTICLE, MEASURED, OURS, PREDICTED, Source
 from vramfit_plots.tables import Table
 from vramfit_plots.units import GB, gb, in_words, number, percent, share
 
@@ -44,6 +44,12 @@ def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     ]
 
 
+def _stored_in(inputs: Inputs, precision: str) -> str:
+    """What vramfit's weights of that row are in: "nf4" of INT4."""
+    rows = {row["precision"]: row["points"][0]["row"] for row in inputs.article.inference["rows"]}
+    return str(rows[precision].split("/")[2]) if precision in rows else precision.lower()
+
+
 def _all_cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     """And of FP8, which the article does not have, at the same points."""
     article = inputs.article.inference
@@ -73,21 +79,24 @@ def _about(inputs: Inputs) -> dict[str, Any]:
 
 def _perplexity(inputs: Inputs, precision: str) -> Cell:
     """Of the model that was trained, with weights in what the row is of."""
-    score = inputs.quality.score(precision.lower()) if inputs.quality else None
+    score = inputs.quality.score(_stored_in(inputs, precision)) if inputs.quality else None
     if inputs.quality is None or score is None:
         return Cell({})
     above = inputs.quality.above(score)
-    below = {} if above is None else {MEASURED.key: percent(above, 2)}
-    return Cell({MEASURED.key: score.perplexity}, lambda value: number(value, 2), below=below)
+    keys = [source.key for source in OURS]
+    below = {} if above is None else dict.fromkeys(keys, percent(above, 2))
+    figures = dict.fromkeys(keys, score.perplexity)
+    return Cell(figures, lambda value: number(value, 2), below=below)
 
 
 def own(inputs: Inputs) -> Own:
     rows = [[precision, *row] for precision, row in _all_cells(inputs)]
-    columns = inputs.article.inference["columns"]
+    columns, kept = inputs.article.inference["columns"], frozenset[int]()
     if inputs.quality:
+        kept = frozenset([len(columns)])
         columns = [*columns, f"perplexity\n{inputs.quality.course['model']}"]
         rows = [[*row, _perplexity(inputs, row[0])] for row in rows]
-    return Own("table1", columns, rows, _pattern(inputs), _about(inputs))
+    return Own("table1", columns, rows, _pattern(inputs), _about(inputs), kept_columns=kept)
 
 
 def build(inputs: Inputs) -> list[Table]:

@@ -33,7 +33,8 @@ def _one_kind(kind: str, part: Mapping[str, Any]) -> str:
     if kind != "object":
         return _KINDS[kind]
     if "properties" not in part:
-        return f"Record<string, {_kind(part['additionalProperties'])}>"
+        values = part.get("additionalProperties")
+        return f"Record<string, {_kind(values) if values else 'unknown'}>"
     members = [f"{name}: {_kind(of)}" for name, of in part["properties"].items()]
     return "{ " + "; ".join(members) + " }"
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cuda/attention/decode_lanes.cuh"
+#include "kernels/cuda/attention/decode_splits.cuh"
 #include "kernels/cuda/attention/kv_places.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
@@ -16,8 +17,8 @@ using namespace gpu;
 // share it, so that the cache is read once. Lanes stand beside each other along a position's
 // vector: a warp reads several positions at once where vectors are short.
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / kWarp;
+constexpr int kThreads = kDecodeThreads;
+constexpr int kWarps = kDecodeWarps;
 
 /// The fewest positions that are worth a split of their own.
 constexpr std::int64_t kFewestPositions = 64;
@@ -33,8 +34,8 @@ struct Decode {
   KvPlaces places;
   const std::int32_t* starts;  ///< each sequence's new position
   T* out;
-  float* partial =
-      nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where there is one split
+  float* partial = nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where one block or
+                             ///< cluster has all splits
   float2* partial_sums = nullptr;  ///< largest score and sum of exponentials, (B, a, splits)
   int splits = 0;
   int heads = 0;
@@ -49,22 +50,34 @@ struct Decode {
   bool early = false;
 };
 
-/// What each warp hands to the block for one head.
-struct WarpStates {
-  float largest[kWarps];
-  float sum[kWarps];
-};
+/// Brings the block's part of the cache into L2, while kernels before it still run: the new
+/// position may not be there yet, and those before it do not change. None of that is read here but
+/// `starts`, past L1, which would keep what it may have seen too early.
+template <typename T, typename Stored>
+__device__ void prefetch_split(const Decode<T, Stored>& d, std::int64_t b, int kv_head, int split) {
+  if (d.places.table != nullptr) return;
+  constexpr int kLine = 128;
+  const int length = __ldcg(d.starts + b);
+  const int split_length = (length + d.splits) / d.splits;
+  const int first = split * split_length;
+  const int positions = min(length, first + split_length) - first;
+  const int bytes = d.head_dim * static_cast<int>(sizeof(Stored));
+  const int lines = (bytes + kLine - 1) / kLine;
+  for (int i = static_cast<int>(threadIdx.x); i < positions * lines; i += kThreads) {
+    const std::int64_t at =
+        d.places(b, first + i / lines, kv_head) * bytes + std::int64_t{i % lines} * kLine;
+    prefetch(reinterpret_cast<const std::uint8_t*>(d.keys) + at);
+    prefetch(reinterpret_cast<const std::uint8_t*>(d.values) + at);
+  }
+}
 
 template <typename T, typename Stored, int N, int kPacks, int kHeads>
 __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   constexpr bool kScaled = sizeof(Stored) == 1;
   constexpr int kSize = N * kPacks;
   constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
-  __shared__ WarpStates states[kHeads];
+  __shared__ DecodedHead states[kHeads];
   auto* outputs = dynamic_shared<float>();  // (kWarps, kHeads, d)
-  if (d.early) start_next_kernel();
-  wait_for_previous_kernels();
-
   const int split = static_cast<int>(blockIdx.x) % d.splits;
   const int part = static_cast<int>(blockIdx.x) / d.splits % d.group_blocks;
   const int kv_index = static_cast<int>(blockIdx.x) / d.splits / d.group_blocks;
@@ -72,6 +85,12 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   const std::int64_t b = kv_index / d.kv_heads;
   const int first_head = kv_head * d.group_heads + part * kHeads;
   const int heads = min(kHeads, d.group_heads - part * kHeads);
+
+  if (d.early) {
+    start_next_kernel();
+    prefetch_split(d, b, kv_head, split);
+  }
+  wait_for_previous_kernels();
 
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % d.vector_lanes;
@@ -179,51 +198,21 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
       out += factor * outputs[(w * kHeads + h) * d.head_dim + column];
     }
     const std::int64_t row = b * d.heads + first_head + h;
-    if (d.partial == nullptr) {
+    if (d.splits == 1) {
       d.out[row * d.head_dim + column] = from_float<T>(out / sum);
-    } else {
+    } else if (d.partial != nullptr) {
       d.partial[(row * d.splits + split) * d.head_dim + column] = out;
       if (column == 0) d.partial_sums[row * d.splits + split] = {largest, sum};
+    } else {
+      outputs[i] = out;
+      if (column == 0) states[h].block_largest = largest;
+      if (column == 0) states[h].block_sum = sum;
     }
   }
-}
-
-/// One block per query head of a sequence, one thread per column; each warp's lanes have the
-/// splits' factors.
-template <typename T>
-__global__ void combine_splits(const float* partial, const float2* sums, int splits, int head_dim,
-                               T* out) {
-  take_turn();
-  const std::int64_t row = blockIdx.x;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  constexpr int kEach = static_cast<int>(kDecodeSplits) / kWarp;
-  float2 own[kEach];
-  float largest = kLowest;
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int s = lane + i * kWarp;
-    own[i] = s < splits ? sums[row * splits + s] : float2{kLowest, 0};
-    largest = fmaxf(largest, own[i].x);
+  if (d.splits > 1 && d.partial == nullptr) {
+    combine_cluster(split, d.splits, heads * d.head_dim, d.head_dim, outputs, states,
+                    d.out + (b * d.heads + first_head) * d.head_dim);
   }
-  largest = warp_max(largest);
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    own[i].x = power_of_two(own[i].x - largest);
-    sum += own[i].x * own[i].y;
-  }
-  sum = warp_sum(sum);
-  const int column = static_cast<int>(threadIdx.x);
-  const float* from = partial + row * splits * head_dim + min(column, head_dim - 1);
-  float total = 0;
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-#pragma unroll 8
-    for (int s = i * kWarp; s < min(splits, (i + 1) * kWarp); ++s) {
-      total += __shfl_sync(kWholeWarp, own[i].x, s % kWarp) * from[s * head_dim];
-    }
-  }
-  if (column < head_dim) out[row * head_dim + column] = from_float<T>(total / sum);
 }
 
 int power_of_two_from(std::int64_t count) {
@@ -261,7 +250,13 @@ void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks,
            std::int64_t rows) {
   const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
   const std::int64_t at_once = std::max<std::int64_t>(room / blocks, 1);
+  static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
   d.splits = static_cast<int>(std::min({kDecodeSplits, worth, at_once}));
+  // Another kernel takes longer than up to twice the positions.
+  if (clusters && d.splits <= 2 * kClusterSplits) {
+    d.splits = std::min(d.splits, kClusterSplits);
+    return;
+  }
   if (d.splits == 1) return;
   d.partial_sums = op.workspace.as<float2>();
   d.partial = op.workspace.as<float>() + 2 * rows * d.splits;
@@ -284,9 +279,9 @@ void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t 
   // caches' bytes on their way: then they wait until those blocks have gone.
   d.early = 2 * blocks * d.splits <= std::int64_t{each} * multiprocessors;
   start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared,
-         d.early},
+         d.early, d.partial == nullptr ? d.splits : 1},
         decode<T, Stored, N, kPacks, kHeads>, d);
-  if (d.splits == 1) return;
+  if (d.partial == nullptr) return;
   start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream,
          0, true},
         combine_splits<T>, d.partial, d.partial_sums, d.splits, d.head_dim, d.out);

@@ -117,6 +117,7 @@ __device__ inline void prefetch(const void* global) {
 /// Waits for all threads of the cluster's blocks, whose shared memory is then as they left it.
 __device__ inline void cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
+  __syncwarp();
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;" ::

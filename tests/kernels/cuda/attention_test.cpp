@@ -206,25 +206,33 @@ TEST_P(AttentionTest, DecodeFromEightBits) {
   }
 }
 
-/// A cache long enough for every split to have something to do.
+/// Caches that a cluster's splits have, and one that is long enough for every split to have
+/// something to do.
 TEST_P(AttentionTest, DecodeOfALongCache) {
   for (const AttentionShape& one :
        {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
-    Lab lab(GetParam());
-    const std::int64_t positions = 3001;
-    Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
-    Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
-    Twin qkv = lab.random({one.tokens(), one.qkv_width()});
-    for (const std::int64_t length :
-         {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
-      Twin starts = lab.integers(one.batch, static_cast<std::int32_t>(length - 1));
-      Twin out = lab.empty({one.tokens(), one.q_width()});
-      Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
-      lab.run([&](Device& device, Side side) {
-        device.run(AttentionDecode{
-            one, side(qkv), {side(keys), side(values)}, side(starts), side(out), side(workspace)});
-      });
-      lab.expect_close(out, kForward, "decode at " + std::to_string(length) + ", " + text(one));
+    for (const std::int64_t positions : {150, 577, 3001}) {
+      Lab lab(GetParam());
+      Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+      Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+      Twin qkv = lab.random({one.tokens(), one.qkv_width()});
+      for (const std::int64_t length :
+           {std::int64_t{1}, std::int64_t{31}, positions / 3 + 1, positions}) {
+        Twin starts = lab.integers(one.batch, static_cast<std::int32_t>(length - 1));
+        Twin out = lab.empty({one.tokens(), one.q_width()});
+        Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
+        lab.run([&](Device& device, Side side) {
+          device.run(AttentionDecode{one,
+                                     side(qkv),
+                                     {side(keys), side(values)},
+                                     side(starts),
+                                     side(out),
+                                     side(workspace)});
+        });
+        lab.expect_close(out, kForward,
+                         "decode at " + std::to_string(length) + " of " +
+                             std::to_string(positions) + ", " + text(one));
+      }
     }
   }
 }

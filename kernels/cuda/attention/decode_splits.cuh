@@ -28,6 +28,7 @@ struct DecodedHead {
 template <typename T>
 __device__ void combine_cluster(int split, int splits, int outs, int head_dim, const float* outputs,
                                 const DecodedHead* states, T* out) {
+  __syncwarp();
   cluster_barrier();
   const auto of_block = [](const float& shared, int block) {
     return __uint_as_float(word_of_block(&shared, block));
@@ -58,6 +59,7 @@ __device__ void combine_cluster(int split, int splits, int outs, int head_dim, c
     out[i] = from_float<T>(total / sum);
   }
   // No block's outputs go before the others have read them.
+  __syncwarp();
   cluster_barrier();
 }
 

@@ -44,6 +44,10 @@ class Ahead {
         share_(share),
         ring_(ring),
         to_(shared_address(ring) + place()),
+        low_row_(f, Place().g),
+        high_row_(f, Place().g + 8),
+        scale_row_(f, static_cast<int>(threadIdx.x) % kWarp / 2),
+        first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages),
         tile_(share.first_tile) {
     enter_tile();
   }
@@ -73,16 +77,14 @@ class Ahead {
   }
 
   __device__ void enter_tile() {
-    const Place at;
-    stage_ = share_.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
+    stage_ = first_stage_;
     there_ = tile_ < f_.tiles && stage_ < share_.end_stage;
-    if (!there_) return;
-    const int byte = stage_ * kRowBytes + 16 * at.t;
-    low_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g), 0)} * f_.row_bytes + byte;
-    high_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g + 8), 0)} * f_.row_bytes + byte;
+    const Place at;
+    const std::uint8_t* codes = weight_.codes + stage_ * kRowBytes + 16 * at.t;
+    low_ = codes + std::int64_t{low_row_.nearest(tile_)} * f_.row_bytes;
+    high_ = codes + std::int64_t{high_row_.nearest(tile_)} * f_.row_bytes;
     if constexpr (Stages::kScaleWords) {
-      const int r = static_cast<int>(threadIdx.x) % kWarp / 2;
-      first_block_ = std::int64_t{max(row_of(f_, tile_, r), 0)} * weight_.blocks;
+      first_block_ = std::int64_t{scale_row_.nearest(tile_)} * weight_.blocks;
     }
   }
 
@@ -99,6 +101,7 @@ class Ahead {
       copy_bytes(ring_ + offset + place() + 8 * kRowBytes, high, left);
     }
     if constexpr (Stages::kScaleWords) {
+      if (i % Stages::kScaleStages != 0) return;
       const int lane = static_cast<int>(threadIdx.x) % kWarp;
       copy_word_async(shared_address(ring_) + offset + kTileBytes + 4 * lane,
                       weight_.scale_word(first_block_, stage_ + i, lane % 2));
@@ -110,6 +113,10 @@ class Ahead {
   const Share& share_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring
+  const TileRow low_row_;
+  const TileRow high_row_;
+  const TileRow scale_row_;
+  const int first_stage_;  ///< of each tile
   int tile_;
   int stage_ = 0;
   bool there_ = false;

@@ -133,6 +133,9 @@ void CpuDevice::run(const Advance& op) {
 }
 
 void CpuDevice::run(const AttentionDecode& op) {
+  if (op.frequencies != nullptr) {
+    run(RotaryAppend{op.shape, op.qkv, *op.frequencies, op.cache, op.starts});
+  }
   with_element(op.qkv.format(), [&op](auto e) { decode<decltype(e)>(op); });
 }
 

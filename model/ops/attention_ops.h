@@ -125,11 +125,13 @@ struct Advance {
 /// One new token a sequence, which is in the cache, against itself and all before it.
 struct AttentionDecode {
   AttentionShape shape;  ///< seq is 1
-  const Tensor& qkv;     ///< (B, (a + 2k)·d), rotated
+  Tensor& qkv;           ///< (B, (a + 2k)·d), rotated
   const KvBlocks& cache;
   const Tensor& starts;  ///< (B), int32: its position
   Tensor& out;           ///< (B, a·d)
   Tensor& workspace;     ///< attention_decode_workspace_bytes
+  /// Given: RotaryAppend is done first, as a part of it, and what qkv then has is not said.
+  const RopeFrequencies* frequencies = nullptr;
 };
 
 }  // namespace vramfit

@@ -84,6 +84,9 @@ void ContractDevice::check(const Advance& op) { expect_integers(&op.counts, op.c
 
 void ContractDevice::check(const AttentionDecode& op) {
   EXPECT_EQ(op.shape.seq, 1);
+  if (op.frequencies != nullptr) {
+    EXPECT_EQ(op.frequencies->pairs * 2, op.shape.head_dim);
+  }
   expect(op.qkv, {op.shape.batch, op.shape.qkv_width()});
   expect_cache(op.shape, op.cache);
   expect_integers(&op.starts, op.shape.batch);

@@ -18,13 +18,16 @@ struct StagedRow {
   __device__ uint4 of(int /*row*/) const { return own(0); }
 };
 
+/// Registers of a thread. Beside 512 of them are those of two blocks of attention to a short cache,
+/// which begins so while the linear before it runs, and the linear after it while that does.
+inline constexpr int kOneRowRegisters = 88;
+
 /// As `small_batch`, see small_batch.cu, does many rows, this does one, of packed rows. A tile is
 /// hardly more than a step of each warp, so that what surrounds its product is short: a warp leaves
 /// its 16 sums and goes on, and each tile's are finished by another warp, which alone waits for the
 /// rest.
 template <typename T, typename Stages, typename Codes>
-__global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
-    one_row(const SmallBatch<T> f, Stages weight) {
+__global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Stages weight) {
   using Ring = Deep<Stages>;
   using Sum = typename Stages::Sums::Sum;
   constexpr int kWarps = Stages::kWarps;

@@ -106,6 +106,7 @@ __global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Sta
       partials[turn][warp][at.g] = column.low;
       partials[turn][warp][at.g + 8] = column.high;
     }
+    __syncwarp();
     if (!finishes) {
       arrive_at_barrier(turn, kWarps * kWarp);
     } else {

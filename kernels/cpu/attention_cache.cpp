@@ -114,14 +114,6 @@ void decode(const AttentionDecode& op) {
 
 }  // namespace
 
-void CpuDevice::run(const RotaryAppend& op) {
-  const AttentionShape& s = op.shape;
-  require(s.seq == 1, "rotary_append: one token a sequence");
-  run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, op.frequencies, &op.starts,
-                      false});
-  run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
-}
-
 void CpuDevice::run(const KvCacheAppend& op) {
   with_element(op.qkv.format(), [&op](auto e) { append<decltype(e)>(op); });
 }
@@ -133,8 +125,11 @@ void CpuDevice::run(const Advance& op) {
 }
 
 void CpuDevice::run(const AttentionDecode& op) {
+  const AttentionShape& s = op.shape;
   if (op.frequencies != nullptr) {
-    run(RotaryAppend{op.shape, op.qkv, *op.frequencies, op.cache, op.starts});
+    run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, *op.frequencies,
+                        &op.starts, false});
+    run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
   }
   with_element(op.qkv.format(), [&op](auto e) { decode<decltype(e)>(op); });
 }

@@ -208,15 +208,6 @@ OpCost cost(const KvCacheAppend& op) {
               cache_bytes(op.cache, op.shape, appended)};
 }
 
-OpCost cost(const RotaryAppend& op) {
-  const AttentionShape& s = op.shape;
-  const std::int64_t rotated = s.tokens() * (s.q_width() + s.kv_width());
-  const std::int64_t appended = s.tokens() * s.kv_heads;
-  return {"rotary_append", "",
-          2 * bytes_of(op.qkv, rotated) + bytes_of(op.qkv, s.tokens() * s.kv_width()) +
-              cache_bytes(op.cache, s, appended)};
-}
-
 OpCost cost(const Advance& op) { return {"advance", "", 2 * bytes(op.counts)}; }
 
 // Lengths are the device's to know: a sequence has at most so many positions.

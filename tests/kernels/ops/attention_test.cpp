@@ -280,7 +280,9 @@ TEST(Attention, DecodingRotatesAndAppendsWhereItIsToldHow) {
   std::copy_n(qkv.as<double>(), qkv.shape().elements(), same.as<double>());
   Tensor workspace = bench.bytes(attention_decode_workspace_bytes(one, DType::Fp64));
   Tensor expected = bench.empty({one.batch, one.q_width()});
-  bench.device.run(RotaryAppend{one, qkv, frequencies, {keys, values}, starts});
+  bench.device.run(
+      RotaryEmbedding{qkv, 1, one.heads + one.kv_heads, one.head_dim, frequencies, &starts, false});
+  bench.device.run(KvCacheAppend{one, qkv, {keys, values}, &starts, nullptr});
   bench.device.run(AttentionDecode{one, qkv, {keys, values}, starts, expected, workspace});
   const std::vector<double> appended = values_of(keys);
   // What the first sequence's position 1 has is to be written again.

@@ -114,6 +114,14 @@ void decode(const AttentionDecode& op) {
 
 }  // namespace
 
+void CpuDevice::run(const RotaryAppend& op) {
+  const AttentionShape& s = op.shape;
+  require(s.seq == 1, "rotary_append: one token a sequence");
+  run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, op.frequencies, &op.starts,
+                      false});
+  run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
+}
+
 void CpuDevice::run(const KvCacheAppend& op) {
   with_element(op.qkv.format(), [&op](auto e) { append<decltype(e)>(op); });
 }
@@ -125,12 +133,6 @@ void CpuDevice::run(const Advance& op) {
 }
 
 void CpuDevice::run(const AttentionDecode& op) {
-  const AttentionShape& s = op.shape;
-  if (op.frequencies != nullptr) {
-    run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, *op.frequencies,
-                        &op.starts, false});
-    run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
-  }
   with_element(op.qkv.format(), [&op](auto e) { decode<decltype(e)>(op); });
 }
 

@@ -107,6 +107,15 @@ struct KvCacheAppend {
   const Tensor* counts;  ///< (B), int32: how many of a sequence's T tokens; null: all
 };
 
+/// RotaryEmbedding and KvCacheAppend of one token a sequence, at its positions from `starts` on.
+struct RotaryAppend {
+  AttentionShape shape;  ///< seq is 1
+  Tensor& qkv;           ///< (B, (a + 2k)·d); q and k are rotated in place
+  const RopeFrequencies& frequencies;
+  const KvBlocks& cache;
+  const Tensor& starts;  ///< (B), int32
+};
+
 /// counts[b] += by.
 struct Advance {
   Tensor& counts;  ///< (B), int32
@@ -116,14 +125,11 @@ struct Advance {
 /// One new token a sequence, which is in the cache, against itself and all before it.
 struct AttentionDecode {
   AttentionShape shape;  ///< seq is 1
-  Tensor& qkv;           ///< (B, (a + 2k)·d), rotated
+  const Tensor& qkv;     ///< (B, (a + 2k)·d), rotated
   const KvBlocks& cache;
   const Tensor& starts;  ///< (B), int32: its position
   Tensor& out;           ///< (B, a·d)
   Tensor& workspace;     ///< attention_decode_workspace_bytes
-  /// Given: qkv is not rotated, and the token not in the cache. As RotaryEmbedding and
-  /// KvCacheAppend do, both is done first; what qkv then has is not said.
-  const RopeFrequencies* frequencies = nullptr;
 };
 
 }  // namespace vramfit

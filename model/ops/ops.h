@@ -47,6 +47,7 @@
   of(AttentionForward)     \
   of(AttentionBackward)    \
   of(KvCacheAppend)        \
+  of(RotaryAppend)         \
   of(AttentionDecode)      \
   of(Advance)              \
   of(HeadLoss)             \

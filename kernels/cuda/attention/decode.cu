@@ -1,12 +1,9 @@
 #include <cmath>
 
 #include "kernels/cuda/attention/decode_lanes.cuh"
-#include "kernels/cuda/attention/decode_splits.cuh"
 #include "kernels/cuda/attention/kv_places.cuh"
-#include "kernels/cuda/attention/kv_store.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
-#include "kernels/cuda/layers/rotary.cuh"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -19,26 +16,25 @@ using namespace gpu;
 // share it, so that the cache is read once. Lanes stand beside each other along a position's
 // vector: a warp reads several positions at once where vectors are short.
 
-constexpr int kThreads = kDecodeThreads;
-constexpr int kWarps = kDecodeWarps;
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / kWarp;
 
 /// The fewest positions that are worth a split of their own.
 constexpr std::int64_t kFewestPositions = 64;
-
-/// On a multiprocessor, of 16-bit activations: as many as reading the cache has registers for. What
-/// comes before and after it would take more.
-constexpr int blocks_at_once(int heads) { return heads == 1 ? 6 : heads == 2 ? 4 : 4 - heads / 4; }
 
 /// T: of activations, Stored: of the cache's elements.
 template <typename T, typename Stored>
 struct Decode {
   const T* qkv;
-  KvHeads<Stored> cache;
+  const Stored* keys;
+  const Stored* values;
+  const float* key_scales;  ///< of each position and head; 8 bits only
+  const float* value_scales;
   KvPlaces places;
   const std::int32_t* starts;  ///< each sequence's new position
   T* out;
-  float* partial = nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where one block or
-                             ///< cluster has all splits
+  float* partial =
+      nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where there is one split
   float2* partial_sums = nullptr;  ///< largest score and sum of exponentials, (B, a, splits)
   int splits = 0;
   int heads = 0;
@@ -46,7 +42,6 @@ struct Decode {
   int group_heads = 0;   ///< query heads a key/value head has
   int group_blocks = 0;  ///< blocks they take
   int head_dim = 0;
-  int pairs = 0;  ///< of a head, to be rotated before the new position is appended; 0: it is there
   int vector_lanes = 0;  ///< that stand along one position's vector; a power of two
   float scale = 0;       ///< of scores, times log2(e): exponentials are powers of two here
   /// Short caches leave bandwidth to the linear that comes next. Long ones do not: it begins once
@@ -54,73 +49,22 @@ struct Decode {
   bool early = false;
 };
 
-/// Brings the block's part of the cache into L2, while kernels before it still run: the new
-/// position may not be there yet, and those before it do not change. None of that is read here but
-/// `starts`, past L1, which would keep what it may have seen too early.
-template <typename T, typename Stored>
-__device__ void prefetch_split(const Decode<T, Stored>& d, std::int64_t b, int kv_head, int split) {
-  if (d.places.table != nullptr) return;
-  constexpr int kLine = 128;
-  const int length = __ldcg(d.starts + b);
-  const int split_length = (length + d.splits) / d.splits;
-  const int first = split * split_length;
-  const int positions = min(length, first + split_length) - first;
-  const int bytes = d.head_dim * static_cast<int>(sizeof(Stored));
-  const int lines = (bytes + kLine - 1) / kLine;
-  for (int i = static_cast<int>(threadIdx.x); i < positions * lines; i += kThreads) {
-    const std::int64_t at =
-        d.places(b, first + i / lines, kv_head) * bytes + std::int64_t{i % lines} * kLine;
-    prefetch(reinterpret_cast<const std::uint8_t*>(d.cache.keys) + at);
-    prefetch(reinterpret_cast<const std::uint8_t*>(d.cache.values) + at);
-  }
-}
-
-/// Rotates a block's query heads, of a sequence's row of qkv from `first_head` on, to `rotated`,
-/// (heads, d). The block that has the new position, which is the last, appends it as well, and
-/// reads it back from the cache as any other.
-template <typename T, typename Stored>
-__device__ void rotate_and_append(const Decode<T, Stored>& d, const Frequencies& frequencies,
-                                  const T* row, int first_head, int heads, int kv_head,
-                                  std::int64_t b, int position, bool appends, T* rotated) {
-  const T* key = row + std::int64_t{d.heads + kv_head} * d.head_dim;
-  const T* value = key + std::int64_t{d.kv_heads} * d.head_dim;
-  for (int i = static_cast<int>(threadIdx.x); i < (heads + (appends ? 1 : 0)) * d.pairs;
-       i += kThreads) {
-    const int head = i / d.pairs;
-    const int pair = i % d.pairs;
-    const T* low = (head < heads ? row + std::int64_t{first_head + head} * d.head_dim : key) + pair;
-    const float a = to_float(low[0]);
-    const float c = to_float(low[d.pairs]);
-    const float2 turn = cosine_and_sine(position, frequencies.inverse[pair]);
-    T* to = rotated + head * d.head_dim + pair;
-    to[0] = from_float<T>(a * turn.x - c * turn.y);
-    to[d.pairs] = from_float<T>(c * turn.x + a * turn.y);
-  }
-  __syncthreads();
-  if (!appends) return;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  if (warp < 2) {
-    const auto column = [](int i) { return static_cast<int>(threadIdx.x) % kWarp + i * kWarp; };
-    const auto there = [&](int i) { return column(i) < d.head_dim; };
-    const T* from = warp == 0 ? rotated + heads * d.head_dim : value;
-    Floats<static_cast<int>(kMaxHeadDim) / kWarp> head{};
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(kMaxHeadDim) / kWarp; ++i) {
-      if (there(i)) head[i] = to_float(from[column(i)]);
-    }
-    d.cache.store(warp == 0, d.places(b, position, kv_head), d.head_dim, head, column, there);
-  }
-  __syncthreads();
-}
+/// What each warp hands to the block for one head.
+struct WarpStates {
+  float largest[kWarps];
+  float sum[kWarps];
+};
 
 template <typename T, typename Stored, int N, int kPacks, int kHeads>
-__global__ void __launch_bounds__(kThreads, N == 8 ? blocks_at_once(kHeads) : 1)
-    decode(const Decode<T, Stored> d, const __grid_constant__ Frequencies frequencies) {
+__global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   constexpr bool kScaled = sizeof(Stored) == 1;
   constexpr int kSize = N * kPacks;
   constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
-  __shared__ DecodedHead states[kHeads];
+  __shared__ WarpStates states[kHeads];
   auto* outputs = dynamic_shared<float>();  // (kWarps, kHeads, d)
+  if (d.early) start_next_kernel();
+  wait_for_previous_kernels();
+
   const int split = static_cast<int>(blockIdx.x) % d.splits;
   const int part = static_cast<int>(blockIdx.x) / d.splits % d.group_blocks;
   const int kv_index = static_cast<int>(blockIdx.x) / d.splits / d.group_blocks;
@@ -129,12 +73,6 @@ __global__ void __launch_bounds__(kThreads, N == 8 ? blocks_at_once(kHeads) : 1)
   const int first_head = kv_head * d.group_heads + part * kHeads;
   const int heads = min(kHeads, d.group_heads - part * kHeads);
 
-  if (d.early) {
-    start_next_kernel();
-    prefetch_split(d, b, kv_head, split);
-  }
-  wait_for_previous_kernels();
-
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % d.vector_lanes;
   const int vectors = kWarp / d.vector_lanes;  // that a warp reads at once
@@ -142,22 +80,14 @@ __global__ void __launch_bounds__(kThreads, N == 8 ? blocks_at_once(kHeads) : 1)
   const int length = d.starts[b] + 1;
   const int split_length = (length + d.splits - 1) / d.splits;
 
-  const T* row = d.qkv + b * (d.heads + 2 * d.kv_heads) * d.head_dim;
-  const T* own_queries = row + std::int64_t{first_head} * d.head_dim;
-  if (d.pairs > 0) {
-    __shared__ uint4 rotated[(kHeads + 1) * kMaxHeadDim * sizeof(T) / sizeof(uint4)];
-    auto* heads_of_row = reinterpret_cast<T*>(rotated);
-    rotate_and_append(d, frequencies, row, first_head, heads, kv_head, b, length - 1,
-                      (length - 1) / split_length == split, heads_of_row);
-    own_queries = heads_of_row;
-  }
-
   Floats<kSize> queries[kHeads];
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     if (h >= heads) continue;
+    const std::int64_t width = std::int64_t{d.heads + 2 * d.kv_heads} * d.head_dim;
     Part<T, N, kPacks> query;
-    query.load(own_queries + h * d.head_dim, lane, d.vector_lanes, d.head_dim);
+    query.load(d.qkv + b * width + std::int64_t{first_head + h} * d.head_dim, lane, d.vector_lanes,
+               d.head_dim);
     queries[h] = query.floats();
 #pragma unroll
     for (int i = 0; i < kSize; ++i) queries[h][i] *= d.scale;
@@ -177,10 +107,10 @@ __global__ void __launch_bounds__(kThreads, N == 8 ? blocks_at_once(kHeads) : 1)
       // A lane past the end reads the last position again, and its score is not counted.
       const std::int64_t position = min(base + u * stride + vector, end - 1);
       const std::int64_t place = d.places(b, position, kv_head);
-      keys[u].load(d.cache.keys + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
-      values[u].load(d.cache.values + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
-      key_scales[u] = kScaled ? d.cache.key_scales[place] : 1.0F;
-      value_scales[u] = kScaled ? d.cache.value_scales[place] : 1.0F;
+      keys[u].load(d.keys + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
+      values[u].load(d.values + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
+      key_scales[u] = kScaled ? d.key_scales[place] : 1.0F;
+      value_scales[u] = kScaled ? d.value_scales[place] : 1.0F;
     }
     Floats<kSize> key_floats[kAhead];
 #pragma unroll
@@ -249,21 +179,51 @@ __global__ void __launch_bounds__(kThreads, N == 8 ? blocks_at_once(kHeads) : 1)
       out += factor * outputs[(w * kHeads + h) * d.head_dim + column];
     }
     const std::int64_t row = b * d.heads + first_head + h;
-    if (d.splits == 1) {
+    if (d.partial == nullptr) {
       d.out[row * d.head_dim + column] = from_float<T>(out / sum);
-    } else if (d.partial != nullptr) {
+    } else {
       d.partial[(row * d.splits + split) * d.head_dim + column] = out;
       if (column == 0) d.partial_sums[row * d.splits + split] = {largest, sum};
-    } else {
-      outputs[i] = out;
-      if (column == 0) states[h].block_largest = largest;
-      if (column == 0) states[h].block_sum = sum;
     }
   }
-  if (d.splits > 1 && d.partial == nullptr) {
-    combine_cluster(split, d.splits, heads * d.head_dim, d.head_dim, outputs, states,
-                    d.out + (b * d.heads + first_head) * d.head_dim);
+}
+
+/// One block per query head of a sequence, one thread per column; each warp's lanes have the
+/// splits' factors.
+template <typename T>
+__global__ void combine_splits(const float* partial, const float2* sums, int splits, int head_dim,
+                               T* out) {
+  take_turn();
+  const std::int64_t row = blockIdx.x;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  constexpr int kEach = static_cast<int>(kDecodeSplits) / kWarp;
+  float2 own[kEach];
+  float largest = kLowest;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int s = lane + i * kWarp;
+    own[i] = s < splits ? sums[row * splits + s] : float2{kLowest, 0};
+    largest = fmaxf(largest, own[i].x);
   }
+  largest = warp_max(largest);
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    own[i].x = power_of_two(own[i].x - largest);
+    sum += own[i].x * own[i].y;
+  }
+  sum = warp_sum(sum);
+  const int column = static_cast<int>(threadIdx.x);
+  const float* from = partial + row * splits * head_dim + min(column, head_dim - 1);
+  float total = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+#pragma unroll 8
+    for (int s = i * kWarp; s < min(splits, (i + 1) * kWarp); ++s) {
+      total += __shfl_sync(kWholeWarp, own[i].x, s % kWarp) * from[s * head_dim];
+    }
+  }
+  if (column < head_dim) out[row * head_dim + column] = from_float<T>(total / sum);
 }
 
 int power_of_two_from(std::int64_t count) {
@@ -275,8 +235,14 @@ int power_of_two_from(std::int64_t count) {
 template <typename T, typename Stored>
 Decode<T, Stored> arguments(const AttentionDecode& op) {
   const AttentionShape& shape = op.shape;
+  const auto scales = [](const Tensor* tensor) {
+    return tensor == nullptr ? nullptr : tensor->as<const float>();
+  };
   Decode<T, Stored> d{.qkv = op.qkv.as<T>(),
-                      .cache = KvHeads<Stored>(op.cache),
+                      .keys = op.cache.keys.as<Stored>(),
+                      .values = op.cache.values.as<Stored>(),
+                      .key_scales = scales(op.cache.key_scales),
+                      .value_scales = scales(op.cache.value_scales),
                       .places = KvPlaces(op.cache),
                       .starts = integers_of(&op.starts),
                       .out = op.out.as<T>()};
@@ -284,7 +250,6 @@ Decode<T, Stored> arguments(const AttentionDecode& op) {
   d.kv_heads = static_cast<int>(shape.kv_heads);
   d.group_heads = d.heads / d.kv_heads;
   d.head_dim = static_cast<int>(shape.head_dim);
-  d.pairs = op.frequencies == nullptr ? 0 : static_cast<int>(op.frequencies->pairs);
   d.scale = kLog2E / std::sqrt(static_cast<float>(shape.head_dim));
   return d;
 }
@@ -296,13 +261,7 @@ void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks,
            std::int64_t rows) {
   const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
   const std::int64_t at_once = std::max<std::int64_t>(room / blocks, 1);
-  static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
   d.splits = static_cast<int>(std::min({kDecodeSplits, worth, at_once}));
-  // Another kernel takes longer than up to twice the positions.
-  if (clusters && d.splits <= 2 * kClusterSplits) {
-    d.splits = std::min(d.splits, kClusterSplits);
-    return;
-  }
   if (d.splits == 1) return;
   d.partial_sums = op.workspace.as<float2>();
   d.partial = op.workspace.as<float>() + 2 * rows * d.splits;
@@ -325,9 +284,9 @@ void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t 
   // caches' bytes on their way: then they wait until those blocks have gone.
   d.early = 2 * blocks * d.splits <= std::int64_t{each} * multiprocessors;
   start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared,
-         d.early, d.partial == nullptr ? d.splits : 1},
-        kernel, d, Frequencies(op.frequencies == nullptr ? RopeFrequencies{} : *op.frequencies));
-  if (d.partial == nullptr) return;
+         d.early},
+        decode<T, Stored, N, kPacks, kHeads>, d);
+  if (d.splits == 1) return;
   start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream,
          0, true},
         combine_splits<T>, d.partial, d.partial_sums, d.splits, d.head_dim, d.out);
@@ -377,8 +336,6 @@ void launch(const AttentionDecode& op, cudaStream_t stream) {
   const AttentionShape& shape = op.shape;
   expect(shape.seq == 1 && shape.head_dim <= kMaxHeadDim && shape.heads % shape.kv_heads == 0,
          "attention_decode: one token a sequence, heads in whole groups, at most kMaxHeadDim wide");
-  expect(op.frequencies == nullptr || 2 * op.frequencies->pairs == shape.head_dim,
-         "attention_decode: heads are turned whole");
   expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.format()),
                    "attention_decode");
   with_element(op.qkv.format(), [&](auto element) {

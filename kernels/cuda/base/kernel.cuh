@@ -120,8 +120,7 @@ __device__ inline void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
-/// Waits for all threads of the cluster's blocks, in whole warps, whose shared memory is then as
-/// they left it.
+/// Waits for all threads of the cluster's blocks, whose shared memory is then as they left it.
 __device__ inline void cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile(

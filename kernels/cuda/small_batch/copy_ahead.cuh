@@ -37,6 +37,10 @@ inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint
 template <typename T, typename Stages, typename Ring, bool kPacked>
 class Ahead {
  public:
+  static constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
+  static constexpr int kRing = Ring::kDepth * kStepBytes;  ///< a warp's bytes
+
+  /// Begins to copy all steps of `ring` but the last.
   __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, const Share& share,
                    std::uint8_t* ring)
       : f_(f),
@@ -50,9 +54,24 @@ class Ahead {
         first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages),
         tile_(share.first_tile) {
     enter_tile();
+    for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) copy_step(slot);
   }
 
-  /// Begins to copy the next step to that offset in the ring.
+  /// Waits for the step at that offset in the ring, and begins to copy another over the one before.
+  __device__ void wait_for_step(int slot) {
+    wait_for_copies<Ring::kDepth - 2>();
+    __syncwarp();
+    copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+  }
+  /// The offset of the step after.
+  __device__ static int after(int slot) {
+    return slot + kStepBytes == kRing ? 0 : slot + kStepBytes;
+  }
+
+ private:
+  static constexpr int kStep = Stages::kWarps * Ring::kStages;
+
+  /// Begins to copy the next step to that offset.
   __device__ void copy_step(int offset) {
     if (stage_ >= share_.end_stage) {
       tile_ += share_.tile_step;
@@ -67,9 +86,6 @@ class Ahead {
     high_ += kStep * kRowBytes;
     commit_copies();
   }
-
- private:
-  static constexpr int kStep = Stages::kWarps * Ring::kStages;
 
   __device__ static int place() {
     const Place at;
@@ -101,7 +117,6 @@ class Ahead {
       copy_bytes(ring_ + offset + place() + 8 * kRowBytes, high, left);
     }
     if constexpr (Stages::kScaleWords) {
-      if (i % Stages::kScaleStages != 0) return;
       const int lane = static_cast<int>(threadIdx.x) % kWarp;
       copy_word_async(shared_address(ring_) + offset + kTileBytes + 4 * lane,
                       weight_.scale_word(first_block_, stage_ + i, lane % 2));

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/small_batch/fixed_point.cuh"
+#include "kernels/cuda/small_batch/weight_stages.cuh"
 #include "model/config/model_config.h"
 
 // The rows that a weight is multiplied with, as each block brings them into its shared memory: in
@@ -19,7 +19,7 @@ struct InputRows {
   float eps;
   int rows;  ///< kColumns at most
   int in;
-  int slots;                    ///< of a row in shared memory
+  int slots;                    ///< of 16 bytes, of a row in shared memory
   int stride;                   ///< bytes from row to row there
   bool copied;                  ///< as they are: x's, or what follows
   const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
@@ -27,22 +27,10 @@ struct InputRows {
   int all_slots;                ///< of a row
 };
 
-/// Whether a weight's stages want x as numbers of digits, see fixed_point.cuh.
-template <typename Stages>
-inline constexpr bool kFixedPoint = std::is_same_v<typename Stages::Input, FixedPoint>;
-
-/// Elements of a row that a thread brings at a time.
-template <typename Stages>
-inline constexpr int kSlotElements = kFixedPoint<Stages>
-                                         ? 8
-                                         : 16 / static_cast<int>(sizeof(typename Stages::Input));
 /// Slots of a row in each stage.
 template <typename Stages>
-inline constexpr int kStageSlots = Stages::kElements / kSlotElements<Stages>;
-/// Bytes of a row's stage, without what comes after all of them.
-template <typename Stages>
-inline constexpr int kStageInputBytes =
-    Stages::kElements* static_cast<int>(sizeof(typename Stages::Input));
+inline constexpr int kStageSlots =
+    Stages::kElements* static_cast<int>(sizeof(typename Stages::Input)) / 16;
 
 /// The first of the elements that a row has in a slot.
 template <typename Stages>
@@ -200,7 +188,7 @@ template <typename Stages, bool kPacked, typename T>
 class RowBringer {
  public:
   using Input = typename Stages::Input;
-  static constexpr int kCount = kSlotElements<Stages>;
+  static constexpr int kCount = 16 / static_cast<int>(sizeof(Input));
 
   __device__ RowBringer(const InputRows<T>& r, std::uint8_t* to) : r_(r) {
     int sharing = Stages::kWarps;
@@ -242,24 +230,6 @@ class RowBringer {
     return elements<kCount, kPacked>(from_, first, r_.in);
   }
 
-  /// The largest magnitude of the thread's part of x as it is, in 16 bits: those of positive
-  /// numbers are in their order. All its loads are under way at once.
-  __device__ float largest() const {
-    const int threads = warps_ * kWarp;
-    const int packs = there() ? r_.in * 2 / 16 : 0;
-    std::uint32_t most = 0;
-#pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x) % threads; i < packs; i += threads) {
-      const uint4 words = reinterpret_cast<const uint4*>(from_)[i];
-      for (const std::uint32_t two : {words.x, words.y, words.z, words.w}) {
-        most = __vmaxu2(most, two & 0x7FFF7FFFU);
-      }
-    }
-    float both[2];
-    unpack(__vmaxu2(most, most >> 16), both, T{});
-    return both[0];
-  }
-
   __device__ void normalise_as(float mean, float rstd) {
     mean_ = mean;
     rstd_ = rstd;
@@ -271,11 +241,7 @@ class RowBringer {
   }
 
   __device__ void put(int slot, const Floats<kCount>& values) const {
-    if constexpr (kFixedPoint<Stages>) {
-      put_digits(to_, r_.all_slots / kStageSlots<Stages>, slot, values);
-    } else {
-      *reinterpret_cast<uint4*>(to_ + slot * 16) = encoded_slot<Stages>(values);
-    }
+    *reinterpret_cast<uint4*>(to_ + slot * 16) = encoded_slot<Stages>(values);
   }
 
  private:
@@ -289,20 +255,6 @@ class RowBringer {
   float mean_ = 0;
   float rstd_ = 1;
 };
-
-/// Whether a row is divided by a scale of its own.
-template <typename Stages, typename Codes>
-inline constexpr bool kScalesRows = !std::is_void_v<Codes> || kFixedPoint<Stages>;
-
-/// That of a row, whose largest magnitude is given.
-template <typename Stages, typename Codes>
-__device__ float row_scale(float largest) {
-  if constexpr (kFixedPoint<Stages>) {
-    return fixed_point_scale(largest);
-  } else {
-    return fmaxf(__fdiv_rn(largest, kLargest<Codes>), kSmallestScale);
-  }
-}
 
 /// Fills `to`, (rows, stride), and each row's scale where rows are quantised, to `Codes`; void:
 /// they are not. Ends with a barrier, so that all threads may read both.
@@ -340,30 +292,23 @@ __device__ void bring_rows(const InputRows<T>& r, std::uint8_t* to, float* scale
   }
 
   float scale = 1;
-  if constexpr (kScalesRows<Stages, Codes>) {
-    const auto larger = [](float a, float b) {
-      // What is no number is the largest.
-      if constexpr (kFixedPoint<Stages>) return a >= b || a != a ? a : b;
-      return fmaxf(a, b);
-    };
+  if constexpr (!std::is_void_v<Codes>) {
+    constexpr float kMost = kLargest<Codes>;
+    const auto larger = [](float a, float b) { return fmaxf(a, b); };
     float largest = 0;
-    if (kPacked && r.norm_weight == nullptr) {
-      largest = row.largest();
-    } else {
-      row.each_slot([&](int slot, int first) {
-        const Floats<kCount> x = row.normalized(slot, first);
+    row.each_slot([&](int slot, int first) {
+      const Floats<kCount> x = row.normalized(slot, first);
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) largest = larger(largest, fabsf(x[i]));
-      });
-    }
+      for (int i = 0; i < kCount; ++i) largest = fmaxf(largest, fabsf(x[i]));
+    });
     largest = over_row(largest, row.warps(), shared[2], larger);
-    scale = row_scale<Stages, Codes>(largest);
+    scale = fmaxf(__fdiv_rn(largest, kMost), kSmallestScale);
     if (row.there() && row.is_first()) scales[row.row()] = scale;
   }
   const Divisor by_scale(scale);
   row.each_slot([&](int slot, int first) {
     Floats<kCount> x = row.normalized(slot, first);
-    if constexpr (kScalesRows<Stages, Codes>) {
+    if constexpr (!std::is_void_v<Codes>) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) x[i] = by_scale.divide(x[i]);
     }

@@ -11,8 +11,8 @@
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
 // the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
 // warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
-// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own,
-// see one_row.cuh.
+// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own
+// with a weight whose values are looked up, see one_row.cuh.
 
 namespace vramfit {
 namespace {
@@ -41,22 +41,21 @@ struct StagedRows {
 template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
 __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
     small_batch(const SmallBatch<T> f, Stages weight) {
+  using AheadOf = Ahead<T, Stages, Ring, kPacked>;
   constexpr int kWarps = Stages::kWarps;
-  constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
-  using Sum = typename Stages::Sums::Sum;
+  constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
+  using Sum =
+      std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
   __shared__ float x_scales[kColumns];
   __shared__ Sum partials[2][kWarps * kSums];
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* rows = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  std::uint8_t* const ring =
-      rows + f.input.rows * f.input.stride + warp * Ring::kDepth * kStepBytes;
-  constexpr int kRing = Ring::kDepth * kStepBytes;
+  std::uint8_t* const ring = rows + f.input.rows * f.input.stride + warp * AheadOf::kRing;
 
   start_next_kernel();
   const Share share(f, f.ranks);
-  Ahead<T, Stages, Ring, kPacked> ahead(f, weight, share, ring);
-  for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) ahead.copy_step(slot);
+  AheadOf ahead(f, weight, share, ring);
   if constexpr (Stages::kTableBytes > 0) {
     weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
@@ -83,21 +82,17 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
     }
     for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
          first += kWarps * Ring::kStages) {
-      wait_for_copies<Ring::kDepth - 2>();
-      __syncwarp();
-      ahead.copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+      ahead.wait_for_step(slot);
 #pragma unroll
       for (int i = 0; i < Ring::kStages; ++i) {
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
         const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(
-            sums, WeightStage{codes, words, stage, i, low_block, high_block},
-            StagedRows{rows + (stage - share.first_stage) * kStageInputBytes<Stages> + 16 * at.t,
-                       f.input.stride, f.input.rows});
+        weight.multiply(sums, WeightStage{codes, words, stage, low_block, high_block},
+                        StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
+                                   f.input.stride, f.input.rows});
       }
-      slot += kStepBytes;
-      if (slot == kRing) slot = 0;
+      slot = AheadOf::after(slot);
     }
     sums.store(partials[buffer] + warp * kSums);
     if (f.ranks == 1) {
@@ -223,15 +218,12 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
   }
 }
 
-/// Returns false, and starts nothing, where the row or its blocks are not as `one_row` wants them.
-template <typename T, typename Stages, typename Codes>
+/// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
+template <typename T, typename Stages>
 bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
   constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 1024;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
-  if constexpr (kFixedPoint<Stages>) {
-    if (weight.blocks % Stages::kScaleStages > 0) return false;
-  }
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
   // Steps are whole, also at the end of a row.
   f.rank_stages = ceil_divide(f.stages, 2) * 2;
@@ -239,25 +231,25 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   f.input.rows = 1;
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.slots = f.rank_stages * kStageSlots<Stages>;
-  f.input.copied = !kScalesRows<Stages, Codes> && f.input.norm_weight == nullptr;
-  f.input.stride =
-      f.rank_stages * (kStageInputBytes<Stages> + (kFixedPoint<Stages> ? kDigitSumsBytes : 0));
+  f.input.copied = f.input.norm_weight == nullptr;
+  f.input.stride = 16 * f.input.slots;
   const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, Deep<Stages>>;
   if (!f.packed || shared > most) return false;
   start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
          Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
-        one_row<T, Stages, Codes>, f, weight);
+        one_row<T, Stages>, f, weight);
   return true;
 }
 
-/// `one`: the stages where x has one row.
-template <typename T, typename Codes, typename Stages, typename OneRowStages>
-void launch_if_read(const SmallBatch<T>& f, const Stages& stages, const OneRowStages& one,
-                    std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
+template <typename T, typename Stages, typename Codes>
+void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
+                    const Tensor& workspace, cudaStream_t stream) {
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    if (rows == 1 && launch_one_row<T, OneRowStages, Codes>(f, one, stream)) return;
+    if constexpr (Stages::kTableBytes > 0) {
+      if (rows == 1 && launch_one_row(f, stages, stream)) return;
+    }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }
@@ -266,19 +258,17 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, const OneRowSt
 template <typename T>
 void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
                    std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
-  const auto launch = [&](auto row, auto* codes) {
-    constexpr std::size_t kRow = decltype(row)::value;
+  const auto launch = [&](auto stages, auto codes) {
     using Codes = std::remove_pointer_t<decltype(codes)>;
-    launch_if_read<T, Codes>(f, stages_of<T, kRow, Codes>(weight),
-                             stages_of<T, kRow, Codes, true>(weight), rows, workspace, stream);
+    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, workspace, stream);
   };
   with_row(weight.format(), [&](auto row) {
-    constexpr FormatRow kFormat = kFormats[decltype(row)::value];
-    if constexpr (kFormat.scales == Scales::Row) {
-      using Code = typename GpuCode<kFormat.element>::Type;
-      if (quantizes_x) return launch(row, static_cast<Code*>(nullptr));
+    constexpr std::size_t kRow = decltype(row)::value;
+    if constexpr (kFormats[kRow].scales == Scales::Row) {
+      using Code = typename GpuCode<kFormats[kRow].element>::Type;
+      if (quantizes_x) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
     }
-    launch(row, static_cast<void*>(nullptr));
+    launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
   });
 }
 

@@ -33,7 +33,6 @@ struct WeightStage {
   const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
   const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
   int index;                    ///< of the row's stages
-  int in_step;                  ///< of the step's
   unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
   unsigned high_block;          ///< row g + 8's
 
@@ -44,17 +43,9 @@ struct WeightStage {
   }
 };
 
-/// Sums of rows g and g + 8 with x's first row.
-template <typename Sum>
-struct RowSums {
-  Sum low;
-  Sum high;
-};
-
 /// `kChains`: sums of each element, which do not wait for each other.
-template <typename Sum_, int kChains = 2>
+template <typename Sum, int kChains = 2>
 struct TensorCoreSums {
-  using Sum = Sum_;
   Sum values[kChains][4] = {};
 
   __device__ void add(const uint4& low, const uint4& high, const uint4& x, auto type) {
@@ -65,8 +56,6 @@ struct TensorCoreSums {
     if constexpr (kChains == 1) return values[0][i];
     return values[0][i] + values[1][i];
   }
-  /// In lanes t = 0.
-  __device__ RowSums<Sum> first_column() const { return {(*this)[0], (*this)[2]}; }
   /// The lane's sums to their rows and columns of (16, 8).
   __device__ void store(Sum* to) const {
     const Place at;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/small_batch/fixed_point.cuh"
+#include "kernels/cuda/small_batch/weight_stages.cuh"
 
 namespace vramfit::gpu {
 
@@ -8,8 +8,8 @@ namespace vramfit::gpu {
 struct NoStages {};
 
 /// The reader of a weight's stages, by the place of its format in the table. `Codes`: what rows are
-/// quantised to; void: they are not. `kOneRow`: of x.
-template <typename T, std::size_t kRow, typename Codes, bool kOneRow = false>
+/// quantised to; void: they are not.
+template <typename T, std::size_t kRow, typename Codes>
 auto stages_of(const Tensor& weight) {
   constexpr FormatRow kFormat = kFormats[kRow];
   const auto read_by = [&](auto stages) {
@@ -42,11 +42,7 @@ auto stages_of(const Tensor& weight) {
   } else if constexpr (kFormat.codec == Codec::Codebook && kFormat.block == 64) {
     return read_by_blocks(CodebookStages<T, kRow>{});
   } else if constexpr (kFormat.codec == Codec::Offset && kFormat.block == 128) {
-    if constexpr (kOneRow) {
-      return read_by_blocks(FixedPointStages{});
-    } else {
-      return read_by_blocks(OffsetStages<T>{});
-    }
+    return read_by_blocks(OffsetStages<T>{});
   } else {
     return NoStages{};
   }

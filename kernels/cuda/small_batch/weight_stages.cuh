@@ -46,12 +46,8 @@ struct PlainStages : NaturalOrder {
 template <>
 struct PlainStages<float> : NaturalOrder {
   struct Sums {
-    using Sum = float;
     float values[2][kColumns] = {};
 
-    __device__ RowSums<float> first_column() const {
-      return {warp_sum<4>(values[0][0]), warp_sum<4>(values[1][0])};
-    }
     __device__ void store(float* to) const {
       const Place at;
 #pragma unroll
@@ -220,7 +216,6 @@ struct FourBitStages {
   static constexpr int kElements = 2 * kRowBytes;
   static constexpr int kWarps = kManyWarps;
   static constexpr bool kScaleWords = true;
-  static constexpr int kScaleStages = 1;  ///< that share the words of their scales
 
   const std::uint8_t* codes;
   int blocks;  ///< of a row

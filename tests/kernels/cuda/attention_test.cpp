@@ -169,14 +169,18 @@ void check_decoding(DType dtype, Format format, const AttentionShape& prompt, st
     Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, dtype));
     lab.run([&](Device& device, Side side) {
       const KvBlocks view = cache.view(side);
-      if (!rotated) device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
-      device.run(AttentionDecode{one, side(next), view, side(lengths), side(out), side(workspace),
-                                 rotated ? &frequencies : nullptr});
+      if (rotated) {
+        device.run(RotaryAppend{one, side(next), frequencies, view, side(lengths)});
+      } else {
+        device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
+      }
+      device.run(AttentionDecode{one, side(next), view, side(lengths), side(out), side(workspace)});
       device.run(Advance{side(lengths), 1});
     });
     lab.expect_close(out, kForward,
                      std::string("decode from ") + format.name() + ", blocks of " +
                          std::to_string(block) + (rotated ? ", rotated, " : ", ") + text(prompt));
+    lab.expect_close(next, kForward, "q, k and v of " + text(prompt));
   }
   lab.expect_equal(lengths, "lengths");
 }
@@ -202,33 +206,25 @@ TEST_P(AttentionTest, DecodeFromEightBits) {
   }
 }
 
-/// Caches that a cluster's splits have, and one that is long enough for every split to have
-/// something to do.
+/// A cache long enough for every split to have something to do.
 TEST_P(AttentionTest, DecodeOfALongCache) {
   for (const AttentionShape& one :
        {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
-    for (const std::int64_t positions : {150, 577, 3001}) {
-      Lab lab(GetParam());
-      Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
-      Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
-      Twin qkv = lab.random({one.tokens(), one.qkv_width()});
-      for (const std::int64_t length :
-           {std::int64_t{1}, std::int64_t{31}, positions / 3 + 1, positions}) {
-        Twin starts = lab.integers(one.batch, static_cast<std::int32_t>(length - 1));
-        Twin out = lab.empty({one.tokens(), one.q_width()});
-        Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
-        lab.run([&](Device& device, Side side) {
-          device.run(AttentionDecode{one,
-                                     side(qkv),
-                                     {side(keys), side(values)},
-                                     side(starts),
-                                     side(out),
-                                     side(workspace)});
-        });
-        lab.expect_close(out, kForward,
-                         "decode at " + std::to_string(length) + " of " +
-                             std::to_string(positions) + ", " + text(one));
-      }
+    Lab lab(GetParam());
+    const std::int64_t positions = 3001;
+    Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+    Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+    Twin qkv = lab.random({one.tokens(), one.qkv_width()});
+    for (const std::int64_t length :
+         {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
+      Twin starts = lab.integers(one.batch, static_cast<std::int32_t>(length - 1));
+      Twin out = lab.empty({one.tokens(), one.q_width()});
+      Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
+      lab.run([&](Device& device, Side side) {
+        device.run(AttentionDecode{
+            one, side(qkv), {side(keys), side(values)}, side(starts), side(out), side(workspace)});
+      });
+      lab.expect_close(out, kForward, "decode at " + std::to_string(length) + ", " + text(one));
     }
   }
 }

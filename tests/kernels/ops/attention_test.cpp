@@ -268,32 +268,6 @@ TEST(Attention, DecodingFromEightBitsIsNearTheWholeSequence) {
   }
 }
 
-TEST(Attention, DecodingRotatesAndAppendsWhereItIsToldHow) {
-  const AttentionShape one{2, 1, 4, 2, 6};
-  Workbench bench;
-  const Tensor keys = bench.random({one.batch, 3, one.kv_heads, one.head_dim});
-  const Tensor values = bench.random(keys.shape());
-  const Tensor starts = bench.integers({1, 2}, {one.batch});
-  const RopeFrequencies frequencies = rope_frequencies({}, one.head_dim);
-  Tensor qkv = bench.random({one.batch, one.qkv_width()});
-  Tensor same = bench.empty(qkv.shape());
-  std::copy_n(qkv.as<double>(), qkv.shape().elements(), same.as<double>());
-  Tensor workspace = bench.bytes(attention_decode_workspace_bytes(one, DType::Fp64));
-  Tensor expected = bench.empty({one.batch, one.q_width()});
-  bench.device.run(
-      RotaryEmbedding{qkv, 1, one.heads + one.kv_heads, one.head_dim, frequencies, &starts, false});
-  bench.device.run(KvCacheAppend{one, qkv, {keys, values}, &starts, nullptr});
-  bench.device.run(AttentionDecode{one, qkv, {keys, values}, starts, expected, workspace});
-  const std::vector<double> appended = values_of(keys);
-  // What the first sequence's position 1 has is to be written again.
-  std::fill_n(keys.as<double>() + one.kv_width(), one.kv_width(), 0.5);
-  Tensor out = bench.empty(expected.shape());
-  bench.device.run(
-      AttentionDecode{one, same, {keys, values}, starts, out, workspace, &frequencies});
-  EXPECT_EQ(values_of(out), values_of(expected));
-  EXPECT_EQ(values_of(keys), appended);
-}
-
 TEST(Attention, AppendingManyTokensFillsTheSameCache) {
   const AttentionShape shape = kShapes[1];
   Workbench bench;

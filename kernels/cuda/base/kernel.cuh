@@ -87,6 +87,12 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// Counts for the `threads` threads that use barrier `id`, but does not wait for them: those who do
+/// see what this thread wrote before.
+__device__ inline void arrive_at_barrier(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// As asynchronous copies and matrix loads want it.
 __device__ inline unsigned shared_address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));

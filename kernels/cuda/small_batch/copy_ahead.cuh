@@ -37,6 +37,10 @@ inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint
 template <typename T, typename Stages, typename Ring, bool kPacked>
 class Ahead {
  public:
+  static constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
+  static constexpr int kRing = Ring::kDepth * kStepBytes;  ///< a warp's bytes
+
+  /// Begins to copy all steps of `ring` but the last.
   __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, const Share& share,
                    std::uint8_t* ring)
       : f_(f),
@@ -44,11 +48,30 @@ class Ahead {
         share_(share),
         ring_(ring),
         to_(shared_address(ring) + place()),
+        low_row_(f, Place().g),
+        high_row_(f, Place().g + 8),
+        scale_row_(f, static_cast<int>(threadIdx.x) % kWarp / 2),
+        first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages),
         tile_(share.first_tile) {
     enter_tile();
+    for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) copy_step(slot);
   }
 
-  /// Begins to copy the next step to that offset in the ring.
+  /// Waits for the step at that offset in the ring, and begins to copy another over the one before.
+  __device__ void wait_for_step(int slot) {
+    wait_for_copies<Ring::kDepth - 2>();
+    __syncwarp();
+    copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+  }
+  /// The offset of the step after.
+  __device__ static int after(int slot) {
+    return slot + kStepBytes == kRing ? 0 : slot + kStepBytes;
+  }
+
+ private:
+  static constexpr int kStep = Stages::kWarps * Ring::kStages;
+
+  /// Begins to copy the next step to that offset.
   __device__ void copy_step(int offset) {
     if (stage_ >= share_.end_stage) {
       tile_ += share_.tile_step;
@@ -64,25 +87,20 @@ class Ahead {
     commit_copies();
   }
 
- private:
-  static constexpr int kStep = Stages::kWarps * Ring::kStages;
-
   __device__ static int place() {
     const Place at;
     return at.chunk(at.t);
   }
 
   __device__ void enter_tile() {
-    const Place at;
-    stage_ = share_.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
+    stage_ = first_stage_;
     there_ = tile_ < f_.tiles && stage_ < share_.end_stage;
-    if (!there_) return;
-    const int byte = stage_ * kRowBytes + 16 * at.t;
-    low_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g), 0)} * f_.row_bytes + byte;
-    high_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g + 8), 0)} * f_.row_bytes + byte;
+    const Place at;
+    const std::uint8_t* codes = weight_.codes + stage_ * kRowBytes + 16 * at.t;
+    low_ = codes + std::int64_t{low_row_.nearest(tile_)} * f_.row_bytes;
+    high_ = codes + std::int64_t{high_row_.nearest(tile_)} * f_.row_bytes;
     if constexpr (Stages::kScaleWords) {
-      const int r = static_cast<int>(threadIdx.x) % kWarp / 2;
-      first_block_ = std::int64_t{max(row_of(f_, tile_, r), 0)} * weight_.blocks;
+      first_block_ = std::int64_t{scale_row_.nearest(tile_)} * weight_.blocks;
     }
   }
 
@@ -110,6 +128,10 @@ class Ahead {
   const Share& share_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring
+  const TileRow low_row_;
+  const TileRow high_row_;
+  const TileRow scale_row_;
+  const int first_stage_;  ///< of each tile
   int tile_;
   int stage_ = 0;
   bool there_ = false;

@@ -13,38 +13,84 @@ __device__ void prefetch_of_rows(const SmallBatch<T>& f, const Share& share) {
   const int tile = share.first_tile + thread / 2 * share.tile_step;
   if (tile >= f.tiles) return;
   // A tile's first row, and of what is gated its first partner.
-  const int row = row_of(f, tile, thread % 2 * 2);
+  const int row = TileRow(f, thread % 2 * 2).of(tile);
   if (row < 0) return;
   if (f.weight_scales != nullptr) prefetch(f.weight_scales + row);
   if (f.bias != nullptr) prefetch(f.bias + row);
 }
 
-/// What a thread finishes of a tile: an element of y, and of the activation; blocks of a cluster
-/// have each its part of them, in whole warps. What it needs beside the sums is asked for before
-/// they are there.
+/// An element of y, and of the activation, as a thread finishes it. What it needs beside the sum is
+/// asked for before that is there.
+template <typename T>
+class Element {
+ public:
+  Element() = default;
+  /// Nothing where there is no such row.
+  __device__ Element(const SmallBatch<T>& f, int row, int n)
+      : there_(row >= 0 && n < f.input.rows), row_(row), n_(n) {
+    if (!there_) return;
+    if (f.weight_scales != nullptr) scale_ = f.weight_scales[row_];
+    if (f.bias != nullptr) bias_ = f.bias[row_];
+    if (f.residual != nullptr) residual_ = f.residual[at(f)];
+  }
+
+  __device__ bool there() const { return there_; }
+  /// `x_scales`: null where rows are not scaled. A gate's partner, two rows further on, is
+  /// `kPartner` lanes away. Whole warps do this.
+  template <int kPartner>
+  __device__ void write(const SmallBatch<T>& f, float y, const float* x_scales) const {
+    if (f.weight_scales != nullptr) y *= scale_;
+    if (x_scales != nullptr && there_) y *= x_scales[n_];
+    if (f.bias != nullptr) y += to_float(bias_);
+    if (f.residual != nullptr) y += to_float(residual_);
+    const T rounded = from_float<T>(y);
+    if (there_) f.y[at(f)] = rounded;
+    if (f.act != nullptr) activate<kPartner>(f, to_float(rounded));
+  }
+
+ private:
+  __device__ std::int64_t at(const SmallBatch<T>& f) const {
+    return std::int64_t{n_} * f.out + row_;
+  }
+  template <int kPartner>
+  __device__ void activate(const SmallBatch<T>& f, float y) const {
+    if (!f.gated) {
+      if (there_) f.act[at(f)] = from_float<T>(gelu(y).value);
+      return;
+    }
+    const float up = __shfl_xor_sync(kWholeWarp, y, kPartner);
+    if (there_ && (threadIdx.x & kPartner) == 0) {
+      f.act[std::int64_t{n_} * (f.out / 2) + row_] = from_float<T>(silu(y).value * up);
+    }
+  }
+
+  bool there_ = false;
+  int row_ = -1;
+  int n_ = 0;
+  float scale_ = 1;
+  T bias_{};
+  T residual_{};
+};
+
+/// What a thread finishes of a tile of several rows of x; blocks of a cluster have each its part of
+/// the elements, in whole warps.
 template <int kWarps, typename T>
 class Finish {
  public:
   __device__ Finish(const SmallBatch<T>& f, const Share& share, int tile) : f_(f) {
     const int own = static_cast<int>(threadIdx.x);
     if (own >= kSums || own * f.ranks / kSums != share.rank) return;
-    row_ = row_of(f, tile, own / kColumns);
-    n_ = own % kColumns;
-    if (row_ < 0 || n_ >= f.input.rows) return;
-    there_ = true;
-    if (f.weight_scales != nullptr) scale_ = f.weight_scales[row_];
-    if (f.bias != nullptr) bias_ = f.bias[row_];
-    if (f.residual != nullptr) residual_ = f.residual[at()];
+    element_ = Element<T>(f, TileRow(f, own / kColumns).of(tile), own % kColumns);
   }
 
   /// Of sums over the warps; `x_scales`: null where rows are not quantised.
   template <typename Sum>
   __device__ void write(const Sum* sums, const float* x_scales) const {
     Sum whole = 0;
-    if (there_ && f_.ranks == 1) {
+    if (element_.there() && f_.ranks == 1) {
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp) whole += sums[warp * kSums + threadIdx.x];
-    } else if (there_) {
+    } else if (element_.there()) {
       for (int rank = 0; rank < f_.ranks; ++rank) {
 #pragma unroll
         for (int warp = 0; warp < kWarps; ++warp) {
@@ -53,37 +99,12 @@ class Finish {
         }
       }
     }
-    auto y = static_cast<float>(whole);
-    if (f_.weight_scales != nullptr) y *= scale_;
-    if (x_scales != nullptr && there_) y *= x_scales[n_];
-    if (f_.bias != nullptr) y += to_float(bias_);
-    if (f_.residual != nullptr) y += to_float(residual_);
-    const T rounded = from_float<T>(y);
-    if (there_) f_.y[at()] = rounded;
-    if (f_.act != nullptr) activate(to_float(rounded));
+    element_.template write<2 * kColumns>(f_, static_cast<float>(whole), x_scales);
   }
 
  private:
-  __device__ std::int64_t at() const { return std::int64_t{n_} * f_.out + row_; }
-  /// A gate's partner is two rows further on, half a warp away.
-  __device__ void activate(float y) const {
-    if (!f_.gated) {
-      if (there_) f_.act[at()] = from_float<T>(gelu(y).value);
-      return;
-    }
-    const float up = __shfl_xor_sync(kWholeWarp, y, kWarp / 2);
-    if (there_ && threadIdx.x % kWarp < kWarp / 2) {
-      f_.act[std::int64_t{n_} * (f_.out / 2) + row_] = from_float<T>(silu(y).value * up);
-    }
-  }
-
   const SmallBatch<T>& f_;
-  bool there_ = false;
-  int row_ = 0;
-  int n_ = 0;
-  float scale_ = 1;
-  T bias_{};
-  T residual_{};
+  Element<T> element_;
 };
 
 }  // namespace vramfit::gpu

@@ -33,26 +33,37 @@ struct Share {
   int first_stage;
   int end_stage;
 
+  /// `ranks`: f's, as a constant where it is known.
   template <typename T>
-  __device__ explicit Share(const SmallBatch<T>& f)
-      : rank(static_cast<int>(blockIdx.x) % f.ranks),
-        first_tile(static_cast<int>(blockIdx.x) / f.ranks),
-        tile_step(static_cast<int>(gridDim.x) / f.ranks),
+  __device__ Share(const SmallBatch<T>& f, int ranks)
+      : rank(static_cast<int>(blockIdx.x) % ranks),
+        first_tile(static_cast<int>(blockIdx.x) / ranks),
+        tile_step(static_cast<int>(gridDim.x) / ranks),
         first_stage(rank * f.rank_stages),
         end_stage(min(first_stage + f.rank_stages, f.stages)) {}
 };
 
-/// Row `r` of a tile; of what is gated two gates and their two partners take turns, so that a warp
-/// that finishes four rows has both. Beyond the weight: -1.
-template <typename T>
-__device__ int row_of(const SmallBatch<T>& f, int tile, int r) {
-  if (!f.gated) {
-    const int row = tile * kTileRows + r;
-    return row < f.out ? row : -1;
+/// Row `r` of every tile; of what is gated two gates and their two partners take turns, so that a
+/// warp that finishes four rows has both.
+struct TileRow {
+  int first;  ///< in the first tile
+  int step;   ///< from tile to tile
+  int last;   ///< that the weight has
+
+  template <typename T>
+  __device__ TileRow(const SmallBatch<T>& f, int r) : first(r), step(kTileRows), last(f.out - 1) {
+    if (!f.gated) return;
+    const bool gate = r % 4 < 2;
+    first = r / 4 * 2 + r % 2 + (gate ? 0 : f.out / 2);
+    step = kTileRows / 2;
+    if (gate) last = f.out / 2 - 1;
   }
-  const int row = tile * kTileRows / 2 + r / 4 * 2 + r % 2;
-  if (row >= f.out / 2) return -1;
-  return r % 4 < 2 ? row : f.out / 2 + row;
-}
+  /// Beyond the weight: -1, or its last.
+  __device__ int of(int tile) const {
+    const int row = first + tile * step;
+    return row <= last ? row : -1;
+  }
+  __device__ int nearest(int tile) const { return min(first + tile * step, last); }
+};
 
 }  // namespace vramfit::gpu

@@ -3,6 +3,7 @@
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/one_row.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
 #include "model/ops/workspaces.h"
@@ -10,7 +11,8 @@
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
 // the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
 // warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
-// tile, and begins to fill before the kernel's inputs are there.
+// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own
+// with a weight whose values are looked up, see one_row.cuh.
 
 namespace vramfit {
 namespace {
@@ -39,8 +41,8 @@ struct StagedRows {
 template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
 __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
     small_batch(const SmallBatch<T> f, Stages weight) {
+  using AheadOf = Ahead<T, Stages, Ring, kPacked>;
   constexpr int kWarps = Stages::kWarps;
-  constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
   using Sum =
       std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
@@ -49,17 +51,13 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* rows = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  std::uint8_t* const ring =
-      rows + f.input.rows * f.input.stride + warp * Ring::kDepth * kStepBytes;
-  constexpr int kRing = Ring::kDepth * kStepBytes;
+  std::uint8_t* const ring = rows + f.input.rows * f.input.stride + warp * AheadOf::kRing;
 
   start_next_kernel();
-  const Share share(f);
-  Ahead<T, Stages, Ring, kPacked> ahead(f, weight, share, ring);
-  for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) ahead.copy_step(slot);
+  const Share share(f, f.ranks);
+  AheadOf ahead(f, weight, share, ring);
   if constexpr (Stages::kTableBytes > 0) {
-    Stages::fill(reinterpret_cast<std::uint32_t*>(table));
-    weight.table = table;
+    weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
   prefetch_norm(f.input);
   prefetch_of_rows(f, share);
@@ -79,14 +77,12 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
     unsigned low_block = 0;
     unsigned high_block = 0;
     if constexpr (Stages::kScaleWords) {
-      low_block = static_cast<unsigned>(max(row_of(f, tile, at.g), 0) * weight.blocks);
-      high_block = static_cast<unsigned>(max(row_of(f, tile, at.g + 8), 0) * weight.blocks);
+      low_block = static_cast<unsigned>(TileRow(f, at.g).nearest(tile) * weight.blocks);
+      high_block = static_cast<unsigned>(TileRow(f, at.g + 8).nearest(tile) * weight.blocks);
     }
     for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
          first += kWarps * Ring::kStages) {
-      wait_for_copies<Ring::kDepth - 2>();
-      __syncwarp();
-      ahead.copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+      ahead.wait_for_step(slot);
 #pragma unroll
       for (int i = 0; i < Ring::kStages; ++i) {
         const int stage = first + i;
@@ -96,8 +92,7 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
                         StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
                                    f.input.stride, f.input.rows});
       }
-      slot += kStepBytes;
-      if (slot == kRing) slot = 0;
+      slot = AheadOf::after(slot);
     }
     sums.store(partials[buffer] + warp * kSums);
     if (f.ranks == 1) {
@@ -223,12 +218,38 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
   }
 }
 
+/// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
+template <typename T, typename Stages>
+bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
+  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 1024;
+  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  // Steps are whole, also at the end of a row.
+  f.rank_stages = ceil_divide(f.stages, 2) * 2;
+  f.ranks = 1;
+  f.input.rows = 1;
+  f.input.all_slots = f.stages * kStageSlots<Stages>;
+  f.input.slots = f.rank_stages * kStageSlots<Stages>;
+  f.input.copied = f.input.norm_weight == nullptr;
+  f.input.stride = 16 * f.input.slots;
+  const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, Deep<Stages>>;
+  if (!f.packed || shared > most) return false;
+  start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
+         Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
+        one_row<T, Stages>, f, weight);
+  return true;
+}
+
 template <typename T, typename Stages, typename Codes>
 void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
                     const Tensor& workspace, cudaStream_t stream) {
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
+    if constexpr (Stages::kTableBytes > 0) {
+      if (rows == 1 && launch_one_row(f, stages, stream)) return;
+    }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }

@@ -244,10 +244,11 @@ struct CodebookStages : FourBitStages, NaturalOrder {
   static constexpr int kTableBytes = 256 * kWarp * 4;
 
   const float* scales;
-  const std::uint8_t* table = nullptr;  ///< (256, 32) words, in shared memory
+  unsigned table = 0;  ///< (256, 32) words in shared memory, of which this is the lane's first
 
   /// A byte's two values, the earlier of its upper half, for each lane.
-  __device__ static void fill(std::uint32_t* table) {
+  __device__ void fill(std::uint32_t* words) {
+    table = shared_address(words + threadIdx.x % kWarp);
     constexpr Codebook kCodebook = kFormats[kRow].codebook;
     for (int byte = static_cast<int>(threadIdx.x); byte < 256;
          byte += static_cast<int>(blockDim.x)) {
@@ -255,7 +256,7 @@ struct CodebookStages : FourBitStages, NaturalOrder {
       const std::uint32_t word = packed(both, T{});
       // Neighbouring threads write to different banks.
 #pragma unroll
-      for (int i = 0; i < kWarp; ++i) table[byte * kWarp + (byte + i) % kWarp] = word;
+      for (int i = 0; i < kWarp; ++i) words[byte * kWarp + (byte + i) % kWarp] = word;
     }
   }
   /// Lane 2r + h copies the scale of half h of row r, whose first block is given.
@@ -276,12 +277,22 @@ struct CodebookStages : FourBitStages, NaturalOrder {
                  __uint_as_float(stage.scales[2 * (at.g + 8) + half]));
     }
   }
+  /// Byte `kByte`'s, in three instructions: the compiler would shift, mask and add.
+  template <int kByte>
+  __device__ std::uint32_t look_up(std::uint32_t word) const {
+    std::uint32_t two;
+    asm("{\n"
+        "  .reg .b32 at;\n"
+        "  prmt.b32 at, %1, 0, %2;\n"
+        "  mad.lo.u32 at, at, %3, %4;\n"
+        "  ld.shared.u32 %0, [at];\n"
+        "}"
+        : "=r"(two)
+        : "r"(word), "n"(0x4440 + kByte), "n"(kWarp * 4), "r"(table));
+    return two;
+  }
   __device__ uint4 expanded(std::uint32_t word) const {
-    const auto look_up = [this](std::uint32_t byte_times_128) {
-      const std::uint32_t at = (byte_times_128 & 0x7F80U) | 4 * (threadIdx.x % kWarp);
-      return *reinterpret_cast<const std::uint32_t*>(table + at);
-    };
-    return {look_up(word << 7), look_up(word >> 1), look_up(word >> 9), look_up(word >> 17)};
+    return {look_up<0>(word), look_up<1>(word), look_up<2>(word), look_up<3>(word)};
   }
 };
 

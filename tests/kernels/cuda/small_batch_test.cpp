@@ -56,6 +56,19 @@ class SmallBatchTest : public testing::TestWithParam<Case> {
     const auto& [name, type] = GetParam();
     return std::string(name) == "plain" ? ModelPrecision(type) : parse_model_precision(name);
   }
+  /// Nothing comes before the product or after it.
+  void check_plain(std::int64_t rows, std::int64_t in, std::int64_t out) const {
+    Lab lab(std::get<1>(GetParam()));
+    Before before(lab, precision(), out, in, NormKind::RmsNorm);
+    Twin x = lab.random({rows, in});
+    Twin y = lab.empty({rows, out});
+    Twin workspace = lab.gemm_workspace();
+    lab.run([&](Device& device, Side side) {
+      device.run(LinearForward{side(x), before.weight_of(side), nullptr, nullptr, side(y),
+                               side(workspace), before.operands(side)});
+    });
+    lab.expect_close(y, bound_of(precision()), text("linear", rows, in, out));
+  }
   std::string text(const char* what, std::int64_t rows, std::int64_t in, std::int64_t out) const {
     return std::string(what) + " of " + std::get<0>(GetParam()) + ", " + std::to_string(rows) +
            " x " + std::to_string(in) + " to " + std::to_string(out);
@@ -114,20 +127,15 @@ TEST_P(SmallBatchTest, ActivateThem) {
 /// x of 8 rows does not fit into shared memory at once, and the longest x of 1 row hardly does.
 TEST_P(SmallBatchTest, MayBeLong) {
   if (std::get<1>(GetParam()) == DType::Fp32) GTEST_SKIP() << "skipped: the CPU takes long";
-  for (const std::int64_t in : {11008, 28672}) {
-    constexpr std::int64_t kRows = 8;
-    constexpr std::int64_t kOut = 16;
-    Lab lab(std::get<1>(GetParam()));
-    Before before(lab, precision(), kOut, in, NormKind::RmsNorm);
-    Twin x = lab.random({kRows, in});
-    Twin y = lab.empty({kRows, kOut});
-    Twin workspace = lab.gemm_workspace();
-    lab.run([&](Device& device, Side side) {
-      device.run(LinearForward{side(x), before.weight_of(side), nullptr, nullptr, side(y),
-                               side(workspace), before.operands(side)});
-    });
-    lab.expect_close(y, bound_of(precision()), text("linear", kRows, in, kOut));
+  for (const std::int64_t rows : {1, 8}) {
+    for (const std::int64_t in : {11008, 28672}) check_plain(rows, in, 16);
   }
+}
+
+/// First, every block has so many tiles that each of its warps finishes more than one.
+TEST_P(SmallBatchTest, HaveManyTiles) {
+  check_plain(1, 256, 38024);
+  check_plain(1, 4096, 2136);
 }
 
 std::string label(const testing::TestParamInfo<Case>& test) {

@@ -21,13 +21,16 @@ constexpr std::size_t kMostCharacters = 4'300'000;
 
 std::size_t count_named(std::string_view word) {
   std::size_t count = 0;
-  const char* const last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, count);
+  const char* const first = word.data();
+  const char* const last = first + word.size();
+  const auto [end, error] = std::from_chars(first, last, count);
   if (error != std::errc() || end != last) {
     throw BadInput("'" + std::string(word) + "' is no whole number");
   }
   return count;
 }
+
+constexpr const char* kMain = "main";
 
 /// A size, a fraction, or "power_of_two".
 OpTape::Held operand_held(std::string_view word) {
@@ -177,13 +180,18 @@ class Reader {
       }
       if (word(0) == "layer") {
         const std::string kind = word(1);
-        read_part(program.layers[kind], kind + " " + name, 2, kind + " ");
+        read_part(program.layers[kind], kind, name, 2);
       } else if (word(0) == "main") {
-        read_part(program.main, "main " + name, 1, "main ");
+        read_part(program.main, kMain, name, 1);
       } else {
         throw BadInput("'" + word(0) + "' begins no part of a program");
       }
     }
+  }
+
+  /// The name of a part: of a kind of layers, or the main one.
+  static std::string of_program(std::string kind, const std::string& program) {
+    return kind.append(" ").append(program);
   }
 
   std::string rest_of_line(std::size_t first) const {
@@ -194,9 +202,9 @@ class Reader {
 
   /// A part of a program, to its end: by itself, or where the line's words from `first` on say so,
   /// as another program has it, or by the lines that another part has.
-  void read_part(WrittenPart& part, const std::string& name, std::size_t first,
-                 const std::string& of) {
-    part.name = name;
+  void read_part(WrittenPart& part, const std::string& kind, const std::string& program,
+                 std::size_t first) {
+    part.name = of_program(kind, program);
     part.begin = number_;
     const bool as = words_.size() > first && word(first) == "as";
     const Lines* base = nullptr;
@@ -204,14 +212,15 @@ class Reader {
       if (!as && word(first) != "from") {
         throw BadInput("'" + word(first) + "' is no way to say a part");
       }
-      const std::string other = (as || of == "main " ? of : "") + rest_of_line(first + 1);
+      const std::string rest = rest_of_line(first + 1);
+      const std::string other = as || kind == kMain ? of_program(kind, rest) : rest;
       const auto found = parts_.find(other);
       if (found == parts_.end()) throw BadInput("no part '" + other + "' came before");
       base = found->second;
     }
     if (as) count_taken(*base);
     part.lines = as ? *base : lines_from(base);
-    parts_[name] = &part.lines;
+    parts_[part.name] = &part.lines;
   }
 
   void count_taken(std::span<const TapeLine> lines) {

@@ -30,8 +30,31 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   context.use_asserts();
 }
 
-/// sdpa_mask: true where a query may look.
-Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padding) {
+/// sliding_window_causal_mask_function, of ones and each condition on top (and_masks).
+Tensor window_mask(Context& context, const Dims& square) {
+  Tensor mask = make(context, {}, ScalarType::Bool);
+  Tensor first = make(context, {1, 1, square[2], 1}, ScalarType::Long);  // that one sees
+  Tensor within = make(context, square, ScalarType::Bool);
+  first.reset();
+  mask = make(context, square, ScalarType::Bool);
+  within.reset();
+  const Tensor causal = make(context, square, ScalarType::Bool);
+  mask = make(context, square, ScalarType::Bool);
+  return mask;
+}
+
+/// padding_mask_function: padding[batch, keys], whose indices' copies are alike in their strides
+/// (TensorAdvancedIndexing.cpp, make_info); of one row the keys already are.
+Tensor padding_mask(Context& context, const MaskRequest& request) {
+  const Dims row = {request.batch, 1, 1, request.keys};
+  const Tensor rows = make(context, row, ScalarType::Long);
+  const Tensor keys = request.batch > 1 ? make(context, row, ScalarType::Long) : Tensor();
+  return make(context, row, ScalarType::Bool);
+}
+
+/// sdpa_mask: true where a query may look. What generate() says of padding counts wherever there is
+/// a mask at all, whether it hides something or not.
+Tensor boolean_mask(Context& context, const MaskRequest& request) {
   const Dims square = {1, 1, request.queries, request.keys};
   const Dims full = {request.batch, 1, request.queries, request.keys};
   const Tensor batch = make(context, {request.batch}, ScalarType::Long);
@@ -42,35 +65,26 @@ Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padd
   };
   const Tensor queries = range(request.queries);
   const Tensor keys = range(request.keys);
+  const auto allowed = [&] {
+    return request.window ? window_mask(context, square) : make(context, square, ScalarType::Bool);
+  };
   // mask.expand(batch, …): a view, but what is made of it is as large as it looks.
-  if (!with_padding && !request.window) {
-    return expand(make(context, square, ScalarType::Bool), full);
-  }
-  // and_masks: ones, and each condition on top.
-  const Tensor one = make(context, {}, ScalarType::Bool);
-  Tensor mask = make(context, square, ScalarType::Bool);
+  if (!request.padding.defined()) return expand(allowed(), full);
+  Tensor mask = make(context, {}, ScalarType::Bool);
+  Tensor condition = allowed();
   mask = make(context, square, ScalarType::Bool);
-  if (request.window) {
-    Tensor first = make(context, {1, 1, request.queries, 1}, ScalarType::Long);  // that one sees
-    const Tensor within = make(context, square, ScalarType::Bool);
-    first.reset();
-    mask = make(context, square, ScalarType::Bool);
-  }
-  if (with_padding) {
-    const Tensor index = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Long);
-    const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
-    mask = make(context, full, ScalarType::Bool);
-  }
-  return expand(mask, full);
+  condition = padding_mask(context, request);
+  mask = make(context, full, ScalarType::Bool);
+  return mask;
 }
 
 /// _ignore_causal_mask_sdpa. `padding`: bools; undefined: there is none.
 bool can_skip(Context& context, const MaskRequest& request, const Tensor& padding) {
+  if (request.window && request.keys >= *request.window) return false;
   if (padding.defined()) {
     const Tensor count = sum(padding, all_dims(padding.rank()), false);  // fast_all
     make(context, {}, ScalarType::Bool);
   }
-  if (request.window && request.keys >= *request.window) return false;
   if (request.room) return !request.padded && request.empty;
   return !request.padded && (request.queries == 1 || request.queries == request.keys);
 }
@@ -85,8 +99,7 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
   if (attention == AttentionKind::Sdpa && can_skip(context, request, padding)) return {};
   const bool eager = attention == AttentionKind::Eager;
-  const bool with_padding = request.padded || request.room || (eager && padding.defined());
-  Tensor allowed = boolean_mask(context, request, with_padding);
+  Tensor allowed = boolean_mask(context, request);
   if (!eager) return allowed;
   // eager_mask: 0 and the type's lowest number, by torch.where.
   const Tensor zero = make(context, {}, request.type);

@@ -65,7 +65,8 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
   }
   tie_weights();
-  // A tied head's bias is its own, in a file, too: _adjust_bias pads it by nothing, which copies it.
+  // A tied head's bias is its own, in a file, too: _adjust_bias pads it by nothing, which copies
+  // it.
   if (settings.last && config.tied_head && config.head_bias)
     head_.bias = parameter(context, {config.vocab}, type);
 }

@@ -18,7 +18,7 @@ from points import COUNT, LAST_LAYER, HeadsAre, config_at, inputs_at, symbols, w
 from roll import rolled
 from shorten import Parts
 from solve import NoSizeError, Solver, merged, values_apart
-from spans import spans_of
+from spans import shared_in, spans_of
 from transformers import AutoConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from variants import told_of, variants_of, whole
@@ -68,6 +68,7 @@ class _Recording:
     def __init__(self, name, heads_are):
         self._name, self._heads_are = name, heads_are
         self._programs, self._points = {}, {}  # of each program, at each size
+        self._not_plain = set()  # whether eager attention was asked for, where layers are not
         self._without = None  # why there is no generation
         for point in range(COUNT):
             self._at(point)
@@ -110,9 +111,11 @@ class _Recording:
         batch, seq = inputs_at(point, self._heads_are)
         trace = trained(model, batch, seq, mode.autocast, {"": model} | _boundaries(model))
         spans = spans_of(trace.events, layers_of(model)[0] + ".")
-        self._is_plain = all(
+        is_plain = not shared_in(trace.events, spans) and all(
             span.begins == span.enters and trace.events[span.leaves].count == 1 for span in spans
         )
+        if not is_plain:
+            self._not_plain.add(mode.attention == "eager")
         self._add(mode.name("train"), point, model.config, trace, mode)
         gc.collect()
 
@@ -168,7 +171,9 @@ class _Recording:
         lines += [f"without generation: {self._without}"] if self._without else []
         lines += [] if model.supports_gradient_checkpointing else ["without checkpointing"]
         # What such a checkpoint takes and gives beside hidden states has gradients of its own.
-        lines += [] if self._is_plain else ["without reentrant checkpointing"]
+        if self._not_plain:
+            others = "" if False in self._not_plain else " eager"  # eager attention's weights
+            lines.append("without reentrant checkpointing" + others)
         code = inspect.getsource(inspect.getmodule(type(model)))
         lines += ["without fp16"] if "dtype == torch.float16:" in code else []
         scales = type(model.get_input_embeddings()).forward is not torch.nn.Embedding.forward

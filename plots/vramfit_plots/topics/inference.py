@@ -10,7 +10,7 @@ from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
 from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, MEASURED, OURS, PREDICTED, Source
+from vramfit_plots.sources import ARTICLE, OURS, PREDICTED, Source
 from vramfit_plots.tables import Table
 from vramfit_plots.units import GB, gb, in_words, number, percent, share
 

@@ -101,6 +101,20 @@ TEST(Loading, ThePeakHoldsOneLinearIn16Bits) {
   }
 }
 
+TEST(Loading, ATiedHeadKeepsABiasOfItsOwn) {
+  Json test_case = {{"model", "phi"}, {"mode", "infer"}, {"dtype", "fp32"}, {"new_tokens", 3}};
+  test_case["arch"] = {{"model_type", "phi"},       {"hidden_size", 256},
+                       {"intermediate_size", 1024}, {"num_hidden_layers", 1},
+                       {"num_attention_heads", 4},  {"num_key_value_heads", 4},
+                       {"vocab_size", 40960},       {"max_position_embeddings", 1024}};
+  test_case["points"] = Json::array({Json::array({1, 64})});
+  const auto loaded = [&](bool tied) {
+    test_case["arch"]["tie_word_embeddings"] = tied;
+    return predicted(test_case).stages.at(0).after;
+  };
+  EXPECT_EQ(loaded(false) - loaded(true), 40960U * 256 * 4);  // the head's weight, and no more
+}
+
 TEST(DeviceMap, LeavesTheLayersOnTheHostThatAccelerateDoes) {
   Json test_case = {{"model", "l8"}, {"mode", "infer"}, {"dtype", "bf16"}, {"pretrained", true}};
   test_case["arch"] = {{"model_type", "llama"},     {"hidden_size", 2048},

@@ -169,6 +169,13 @@ TEST(OpTape, EachProgramOfEachTapeIsRead) {
   EXPECT_GT(programs, 700U);
 }
 
+TEST(OpTape, SaysWhoseReentrantCheckpointsAreNotKnown) {
+  const std::string line = "vramfit tape 1\nwithout reentrant checkpointing";
+  EXPECT_FALSE(read_op_tape(line).reenters);
+  EXPECT_TRUE(read_op_tape(line + " eager").reenters);
+  EXPECT_FALSE(read_op_tape(line + " eager").reenters_eagerly);
+}
+
 TEST(OpTape, BindsWhatHasAName) {
   EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4\nend\nend"),
             "tape: line 4: 'bind' lacks what it is of");

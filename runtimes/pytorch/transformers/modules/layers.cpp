@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/transformers/modules/layers.h"
 
+#include <utility>
+
 #include "runtimes/pytorch/torch/ops/cast.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/embedding.h"
@@ -142,8 +144,9 @@ Tensor gemma_rms_norm(const Tensor& x, const Tensor& weight) {
   }
   Tensor gain = to(weight, ScalarType::Float);
   gain = add_scalar(gain);
-  output = mul(output, gain);
+  Tensor scaled = mul(output, gain);
   gain.reset();
+  output = std::move(scaled);
   return to(output, x.type());
 }
 

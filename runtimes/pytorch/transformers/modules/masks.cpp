@@ -1,8 +1,11 @@
 #include "runtimes/pytorch/transformers/modules/masks.h"
 
+#include <utility>
+
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/transformers/modules/locals.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -30,47 +33,72 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   context.use_asserts();
 }
 
-/// sdpa_mask: true where a query may look.
-Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padding) {
+/// and_masks: a condition on top of others, which goes before they do.
+void also(Tensor& mask, Tensor condition, const Dims& sizes) {
+  Tensor both = make(mask.context(), sizes, ScalarType::Bool);
+  condition.reset();
+  mask = std::move(both);
+}
+
+/// sliding_window_causal_mask_function.
+Tensor window_mask(Context& context, const Dims& square) {
+  Tensor mask = make(context, {}, ScalarType::Bool);                     // ones
+  Tensor first = make(context, {1, 1, square[2], 1}, ScalarType::Long);  // that one sees
+  Tensor within = make(context, square, ScalarType::Bool);
+  first.reset();
+  also(mask, std::move(within), square);
+  also(mask, make(context, square, ScalarType::Bool), square);
+  return mask;
+}
+
+/// padding_mask_function: padding[batch, keys], whose indices are copied where their strides are
+/// not alike (TensorAdvancedIndexing.cpp, make_info); of one row the keys already lie in a row.
+Tensor padding_mask(Context& context, const MaskRequest& request) {
+  const Dims row = {request.batch, 1, 1, request.keys};
+  const Tensor rows = make(context, row, ScalarType::Long);
+  const Tensor keys = request.batch > 1 ? make(context, row, ScalarType::Long) : Tensor();
+  return make(context, row, ScalarType::Bool);
+}
+
+/// sdpa_mask: true where a query may look. What generate() says of padding counts wherever there is
+/// a mask at all, whether it hides something or not.
+Tensor boolean_mask(Context& context, const MaskRequest& request) {
   const Dims square = {1, 1, request.queries, request.keys};
   const Dims full = {request.batch, 1, request.queries, request.keys};
-  const Tensor batch = make(context, {request.batch}, ScalarType::Long);
-  const Tensor head = make(context, {1}, ScalarType::Long);
+  Tensor batch = make(context, {request.batch}, ScalarType::Long);
+  Tensor head = make(context, {1}, ScalarType::Long);
   const auto range = [&](std::int64_t length) {  // arange(length) + offset
     const Tensor steps = make(context, {length}, ScalarType::Long);
     return make(context, {length}, ScalarType::Long);
   };
-  const Tensor queries = range(request.queries);
-  const Tensor keys = range(request.keys);
+  Tensor queries = range(request.queries);
+  Tensor keys = range(request.keys);
+  const auto causal = [&] {
+    return request.window ? window_mask(context, square) : make(context, square, ScalarType::Bool);
+  };
+  Tensor mask;
+  if (request.padding.defined()) {
+    mask = make(context, {}, ScalarType::Bool);  // ones
+    also(mask, causal(), square);
+    also(mask, padding_mask(context, request), full);
+  } else {
+    mask = causal();
+  }
+  drop({&batch, &head, &queries, &keys});
   // mask.expand(batch, …): a view, but what is made of it is as large as it looks.
-  if (!with_padding && !request.window) {
-    return expand(make(context, square, ScalarType::Bool), full);
-  }
-  // and_masks: ones, and each condition on top.
-  const Tensor one = make(context, {}, ScalarType::Bool);
-  Tensor mask = make(context, square, ScalarType::Bool);
-  mask = make(context, square, ScalarType::Bool);
-  if (request.window) {
-    Tensor first = make(context, {1, 1, request.queries, 1}, ScalarType::Long);  // that one sees
-    const Tensor within = make(context, square, ScalarType::Bool);
-    first.reset();
-    mask = make(context, square, ScalarType::Bool);
-  }
-  if (with_padding) {
-    const Tensor index = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Long);
-    const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
-    mask = make(context, full, ScalarType::Bool);
-  }
   return expand(mask, full);
 }
 
 /// _ignore_causal_mask_sdpa. `padding`: bools; undefined: there is none.
 bool can_skip(Context& context, const MaskRequest& request, const Tensor& padding) {
-  if (padding.defined()) {
-    const Tensor count = sum(padding, all_dims(padding.rank()), false);  // fast_all
-    make(context, {}, ScalarType::Bool);
-  }
   if (request.window && request.keys >= *request.window) return false;
+  const auto fast_all = [&] {
+    const Tensor count = sum(padding, all_dims(padding.rank()), false);
+    make(context, {}, ScalarType::Bool);
+  };
+  if (padding.defined()) fast_all();
+  // It is asked again whether an empty cache's padding lies behind the prompt.
+  if (padding.defined() && request.padded && request.empty && !request.room) fast_all();
   if (request.room) return !request.padded && request.empty;
   return !request.padded && (request.queries == 1 || request.queries == request.keys);
 }
@@ -85,8 +113,7 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
   if (attention == AttentionKind::Sdpa && can_skip(context, request, padding)) return {};
   const bool eager = attention == AttentionKind::Eager;
-  const bool with_padding = request.padded || request.room || (eager && padding.defined());
-  Tensor allowed = boolean_mask(context, request, with_padding);
+  Tensor allowed = boolean_mask(context, request);
   if (!eager) return allowed;
   // eager_mask: 0 and the type's lowest number, by torch.where.
   const Tensor zero = make(context, {}, request.type);

@@ -7,6 +7,7 @@
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 #include "runtimes/pytorch/transformers/modules/layers.h"
+#include "runtimes/pytorch/transformers/modules/locals.h"
 
 namespace vramfit::pytorch {
 
@@ -43,14 +44,16 @@ PositionEmbeddings RotaryEmbedding::operator()(const Tensor& positions, ScalarTy
   const Tensor frequencies =
       expand(reshape(inverse_frequencies_, {1, inverse_frequencies_.size(0), 1}),
              {batch, inverse_frequencies_.size(0), 1});
-  const Tensor upcast = unsqueeze(to(positions, ScalarType::Float), 1);
-  const Tensor angles = transpose(matmul(frequencies, upcast), 1, 2);
-  const Tensor twice = cat(angles, angles, 2);
+  Tensor upcast = unsqueeze(to(positions, ScalarType::Float), 1);
+  Tensor angles = transpose(matmul(frequencies, upcast), 1, 2);
+  Tensor twice = cat(angles, angles, 2);
   Tensor cos = pointwise_no_grad(twice, ScalarType::Float);
   cos = mul_scalar(cos);
   Tensor sin = pointwise_no_grad(twice, ScalarType::Float);
   sin = mul_scalar(sin);
-  return {to(cos, type), to(sin, type)};
+  PositionEmbeddings result = {to(cos, type), to(sin, type)};
+  drop({&upcast, &angles, &twice, &cos, &sin});
+  return result;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "runtimes/pytorch/torch/ops/linear.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
+#include "runtimes/pytorch/transformers/modules/locals.h"
 #include "runtimes/pytorch/transformers/modules/loss.h"
 #include "runtimes/pytorch/trl/fused_lm_head.h"
 
@@ -65,8 +66,9 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
   }
   tie_weights();
-  // _adjust_bias pads it by nothing, which copies it.
-  if (config.tied_head && head_.bias.defined())
+  // A tied head's bias is its own, in a file, too: _adjust_bias pads it by nothing, which copies
+  // it.
+  if (settings.last && config.tied_head && config.head_bias)
     head_.bias = parameter(context, {config.vocab}, type);
 }
 
@@ -217,7 +219,7 @@ void WrittenLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
 // they return is kept here.
 Tensor WrittenLm::hidden_states(const Tensor& ids, const StepInputs& step) const {
-  const Tensor inputs_embeds = settings_.first ? embed_tokens(ids) : ids;
+  Tensor inputs_embeds = settings_.first ? embed_tokens(ids) : ids;
   Tensor positions = step.positions;
   if (!positions.defined()) {
     // torch.arange(tokens) + past_seen_tokens
@@ -241,7 +243,12 @@ Tensor WrittenLm::hidden_states(const Tensor& ids, const StepInputs& step) const
   if (!settings_.last) return hidden;
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
   hidden = moved(hidden);
-  return norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
+  Tensor result = norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
+  drop({&hidden, &positions, &inputs.position_ids, &inputs_embeds, &position_embeds});
+  for (Shared* kind : {&shared.full, &shared.sliding}) {
+    drop({&kind->mask, &kind->positions.cos, &kind->positions.sin});
+  }
+  return result;
 }
 
 Tensor WrittenLm::logits(const Tensor& hidden) const {

@@ -184,9 +184,10 @@ struct OpTape {
   std::map<std::string, std::vector<std::string>> cycles;
   /// The module that tokens are looked up in multiplies what it finds.
   bool scales_embedding = false;
-  bool has_fp16 = true;     ///< its code does not ask for that type, and do other things then
-  bool checkpoints = true;  ///< transformers has activation checkpointing for the type
-  bool reenters = true;     ///< its layers take and give hidden states alone
+  bool has_fp16 = true;          ///< its code does not ask for that type, and do other things then
+  bool checkpoints = true;       ///< transformers has activation checkpointing for the type
+  bool reenters = true;          ///< its layers take and give hidden states alone
+  bool reenters_eagerly = true;  ///< with eager attention, too
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
   std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of
   std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too

@@ -134,7 +134,9 @@ class Reader {
       program();
     } else if (first == "without") {
       if (word(1) == "checkpointing") tape_.checkpoints = false;
-      if (word(1) == "reentrant") tape_.reenters = false;
+      if (word(1) == "reentrant") {
+        (words_.size() > 3 ? tape_.reenters_eagerly : tape_.reenters) = false;
+      }
       if (word(1) == "fp16") tape_.has_fp16 = false;
     } else if (first != "made") {
       throw BadInput("'" + first + "' begins no line of a tape");

@@ -23,7 +23,10 @@ TapedLm::TapedLm(Context& context, const OpTape& tape, const ModelConfig& config
   if (settings.checkpoint != GradientCheckpointing::None && !tape.checkpoints) {
     throw BadInput("checkpoint: transformers has none for " + tape.model_type + ", and raises");
   }
-  if (settings.checkpoint == GradientCheckpointing::Reentrant && !tape.reenters) {
+  const bool reenters = settings.attention == AttentionKind::Eager
+                            ? tape.reenters && tape.reenters_eagerly
+                            : tape.reenters;
+  if (settings.checkpoint == GradientCheckpointing::Reentrant && !reenters) {
     throw BadInput("checkpoint: of " + tape.model_type +
                    " reentrant is not predicted yet: its layers take or give more than hidden "
                    "states; full, or vramfit model runs it");
@@ -148,6 +151,13 @@ ScalarType TapedLm::type() const {
   return settings_.type;
 }
 
+bool TapedLm::is_quantized() const {
+  return std::any_of(modules_.begin(), modules_.end(), [](const Module& each) {
+    const auto* linear = std::get_if<Linear>(&each.module);
+    return linear != nullptr && linear->quantized != nullptr;
+  });
+}
+
 bool TapedLm::is_beyond_window(std::int64_t keys) const {
   if (keys_.has("use_sliding_window") && keys_("use_sliding_window") == 0) return false;
   for (const char* key : {"sliding_window", "attention_chunk_size"}) {
@@ -175,6 +185,12 @@ const Program& TapedLm::program_of(const std::string& task, std::int64_t keys, b
     if (is_beyond_window(keys)) name += " beyond";
     return tape_.program(name);
   };
+  // bitsandbytes' products give back what they are given: fp32, whose casts later copy nothing.
+  if (cast && fp32 && tape_.program(task + " fp32") != nullptr && is_quantized()) {
+    throw BadInput("autocast: of quantised " + tape_.model_type +
+                   " is not predicted yet: its code goes over parts of what products give; "
+                   "vramfit model runs it");
+  }
   // What Python does hangs on the weights' type where autocast computes in another; else of few
   // types, which have a program of it.
   const Program* own = named(fp32);

@@ -63,6 +63,7 @@ class TapedLm final : public CausalLm {
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
   /// Of what it computes with: PEFT makes fp32 of the weights beside quantised ones.
   ScalarType type() const;
+  bool is_quantized() const;
   /// Whether a window hides something of so many keys, which other masks are made for. Throws
   /// BadInput where it was not recorded.
   bool is_beyond_window(std::int64_t keys) const;

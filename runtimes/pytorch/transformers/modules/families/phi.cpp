@@ -2,6 +2,7 @@
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/transformers/modules/families/rows.h"
+#include "runtimes/pytorch/transformers/modules/locals.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -29,14 +30,16 @@ class PhiLayer final : public DecoderLayer {
   }
 
   Tensor forward(const Tensor& residual, const LayerInputs& inputs) const override {
-    const Tensor hidden = input_layernorm_(residual);
+    Tensor hidden = input_layernorm_(residual);
     Attended attended = self_attention(hidden, inputs);
     Tensor attention_output = std::move(attended.output);
     attention_output = dropout(attention_output, residual_dropout_, training_);
     Tensor feed_forward = mlp(hidden);
     feed_forward = dropout(feed_forward, residual_dropout_, training_);
-    const Tensor sum = add(attention_output, feed_forward);
-    return add(sum, residual);
+    Tensor sum = add(attention_output, feed_forward);
+    Tensor result = add(sum, residual);
+    drop({&sum, &hidden, &attention_output, &attended.weights, &feed_forward});
+    return result;
   }
 
   std::vector<Child> children() override {
@@ -65,15 +68,16 @@ class PhiLayer final : public DecoderLayer {
     // than in a function, as in gpt_neox: its parts live until attention is done.
     const std::int64_t rotated = inputs.positions.cos.size(-1);
     Tensor query_rot = slice(query, -1, rotated);
-    const Tensor query_pass = slice(query, -1, head_dim_ - rotated);
+    Tensor query_pass = slice(query, -1, head_dim_ - rotated);
     Tensor key_rot = slice(key, -1, rotated);
-    const Tensor key_pass = slice(key, -1, head_dim_ - rotated);
+    Tensor key_pass = slice(key, -1, head_dim_ - rotated);
     apply_rotary(query_rot, key_rot, inputs.positions);
     query = cat(query_rot, query_pass, -1);
     key = cat(key_rot, key_pass, -1);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
     Attended attended = attend(attention_, query, key, value, inputs.mask);
     attended.output = dense_(attended.output);
+    drop({&query, &key, &value, &query_rot, &query_pass, &key_rot, &key_pass});
     return attended;
   }
 

@@ -17,6 +17,8 @@ constexpr const char* kShared =
 constexpr const char* kElsewhere =
     "what it keeps of the cache elsewhere is not predicted; without it";
 
+constexpr const char* kGenerates = "of vLLM what generates is predicted";
+
 constexpr ForeignWord kWords[] = {
     // Of the server, of what it reads and says, and of the host.
     {"host port api-key served-model-name tokenizer tokenizer-mode tokenizer-revision "
@@ -26,16 +28,16 @@ constexpr ForeignWord kWords[] = {
      "reasoning-parser-plugin reasoning-config ssl-keyfile ssl-certfile ssl-ca-certs root-path "
      "generation-config override-generation-config scheduling-policy response-role "
      "api-server-count max-cpu-loras lora-modules allowed-origins allowed-methods allowed-headers "
-     "middleware hf-token hf-config-path config-format ignore-patterns model-loader-extra-config "
+     "middleware hf-token config-format ignore-patterns model-loader-extra-config "
      "max-parallel-loading-workers safetensors-load-strategy distributed-executor-backend "
      "distributed-timeout-seconds data-parallel-backend data-parallel-address "
      "data-parallel-rpc-port data-parallel-rank data-parallel-start-rank data-parallel-size-local "
      "master-addr master-port nnodes node-rank swap-space max-logprobs logprobs-mode "
      "logits-processors structured-outputs-config guided-decoding-backend prefix-caching-hash-algo "
      "max-num-partial-prefills max-long-partial-prefills long-prefill-token-threshold "
-     "stream-interval runner task convert model-impl otlp-traces-endpoint collect-detailed-traces "
+     "stream-interval otlp-traces-endpoint collect-detailed-traces "
      "kv-cache-metrics-sample profiler-config allowed-local-media-path allowed-media-domains "
-     "media-io-kwargs mm-processor-kwargs mm-processor-cache-gb mm-processor-cache-type "
+     "media-io-kwargs mm-processor-cache-gb mm-processor-cache-type "
      "video-pruning-rate io-processor-plugin renderer-num-workers shutdown-timeout "
      "show-hidden-metrics-for-version max-seq-len-to-capture log-config-file"},
     {"disable-log-stats disable-log-requests enable-log-requests enable-log-outputs "
@@ -44,7 +46,7 @@ constexpr ForeignWord kWords[] = {
      "disable-fastapi-docs enable-request-id-headers enable-server-load-tracking "
      "enable-prompt-tokens-details return-tokens-as-token-ids async-scheduling "
      "use-tqdm-on-load kv-cache-metrics "
-     "cudagraph-metrics data-parallel-hybrid-lb data-parallel-external-lb skip-mm-profiling "
+     "cudagraph-metrics data-parallel-hybrid-lb data-parallel-external-lb "
      "interleave-mm-strings disable-chunked-mm-input disable-cascade-attn headless "
      "allow-credentials enable-ssl-refresh",
      PassedOver, Truth},
@@ -90,7 +92,13 @@ constexpr ForeignWord kWords[] = {
     {"offload-backend offload-group-size offload-num-in-group offload-prefetch-step "
      "cpu-offload-params",
      Refused, Value, "of weights on the host --cpu-offload-gb is predicted; without it"},
-    {"pooler-config diffusion-config", Refused, Value, "of vLLM what generates is predicted"},
+    {"pooler-config diffusion-config", Refused, Value, kGenerates},
+    {"runner task", Refused, Value, kGenerates, "generate"},
+    {"convert", Refused, Value, kGenerates, "none"},
+    {"model-impl", Refused, Value, "whose code runs is vLLM's to choose; without it", "auto"},
+    {"hf-config-path", Refused, Value, "--config is that file here"},
+    {"mm-processor-kwargs", Refused, Value, "images are predicted as models come; without it"},
+    {"skip-mm-profiling", Refused, Truth, "a profile run without what sees is not predicted"},
 };
 
 }  // namespace

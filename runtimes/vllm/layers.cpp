@@ -143,6 +143,10 @@ void add_kinds(Shape& shape, const Config& config, const Layer& layer, const std
     config.json().fail("hybrid_override_pattern",
                        "has more than " + std::to_string(kMaxLayers) + " layers; fewer");
   }
+  if (kinds.find_first_of("M*") == std::string::npos) {
+    config.json().fail("hybrid_override_pattern",
+                       "has no layer that attends or keeps a state; M or * among them");
+  }
   for (const char kind : kinds) {
     Layer one = layer;
     one.mlp = false;
@@ -173,6 +177,10 @@ void add_kinds(Shape& shape, const Config& config, const Layer& layer, const std
 std::string kinds_of(const Config& config) {
   std::string kinds;
   for (const std::string& word : config.texts("layers_block_type")) {
+    const bool known = word == "mamba" || word == "moe" || word == "attention" || word == "mlp";
+    if (!known) {
+      config.json().fail("layers_block_type", "has '" + word + "'; mamba, moe, attention or mlp");
+    }
     kinds += word == "mamba" ? 'M' : word == "moe" ? 'E' : word == "attention" ? '*' : '-';
   }
   if (!kinds.empty()) return kinds;

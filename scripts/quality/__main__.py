@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, Arguments, file_or_folder, program, read_json
+from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_json
 
 from quality.plan import Plan, shortened
 
@@ -176,6 +176,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     course, state = read_json(given.course), given.state
     if given.smoke:
         course, state = shortened(course), state.with_name(f"{state.name}-smoke")
+        given.out = given.out.with_name(f"{given.out.name}-smoke")
+    if not any(given.tokens.glob("*.u16*")):
+        raise BadInputError(
+            f"--tokens: no .u16 files in {given.tokens}; scripts/corpus has them"
+        )
     for folder in (state, given.out):
         folder.mkdir(parents=True, exist_ok=True)
     plan = Plan(course, given.program, state, state, given.device)

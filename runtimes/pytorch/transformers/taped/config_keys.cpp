@@ -14,9 +14,10 @@ constexpr std::int64_t kMostOfAKey = std::int64_t{1} << 32;
 
 constexpr int kMostNested = 8;  // what a key hangs on that hangs on another
 
-/// Said of each layer, as gemma3n's widths are: a size where all have the same.
-bool of_one_number(const nlohmann::json& list) {
-  return !list.empty() && list.front().is_number_integer() &&
+/// Said of each layer, as gemma3n's widths are: a size where all have the same. `layers`: the
+/// config's count.
+bool of_one_number(const nlohmann::json& list, const nlohmann::json& layers) {
+  return !list.empty() && layers == list.size() && list.front().is_number_integer() &&
          std::all_of(list.begin(), list.end(),
                      [&](const nlohmann::json& each) { return each == list.front(); });
 }
@@ -26,6 +27,7 @@ bool of_one_number(const nlohmann::json& list) {
 ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(tape) {
   const nlohmann::json object =
       parse_json_object(source.config, source.name, "a Hugging Face config.json");
+  const nlohmann::json layers = object.value(tape.layers_key, nlohmann::json());
   for (const auto& [name, value] : object.items()) {
     const auto alias = tape.aliases.find(name);
     const std::string& key = alias == tape.aliases.end() ? name : alias->second;
@@ -34,7 +36,7 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
     if (value.is_null()) nulls_.insert(key);
     if (value.is_string() || value.is_number_float()) others_.insert(key);
     if (!value.is_array()) continue;
-    if (of_one_number(value)) {
+    if (of_one_number(value, layers)) {
       own_[key] = value.front().get<std::int64_t>();
     } else if (!value.empty() && value.front().is_number()) {
       others_.insert(key);

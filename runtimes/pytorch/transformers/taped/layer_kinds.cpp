@@ -46,7 +46,12 @@ std::vector<std::string> counted(const OpTape& tape, const ConfigKeys& keys, con
   const char sign = key.front();
   if (sign == '+') {
     std::vector<std::string> list = listed(tape, keys, key.substr(1), layers);
-    for (std::string& each : list) each = std::strtod(each.c_str(), nullptr) > 0 ? "1" : "0";
+    for (std::string& each : list) {
+      char* end = nullptr;
+      const double number = std::strtod(each.c_str(), &end);
+      if (*end != 0) throw BadInput(key.substr(1) + ": has '" + each + "'; a number a layer");
+      each = number > 0 ? "1" : "0";
+    }
     return list;
   }
   constexpr std::string_view kSigns = "<%>^";

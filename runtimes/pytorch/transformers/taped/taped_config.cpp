@@ -228,7 +228,7 @@ std::optional<ModelConfig> read_as(const std::string& type,
   const OpTape* tape = tape_of(release, name);
   if (tape == nullptr) return std::nullopt;
   for (const std::string& variant : tape->variants) {
-    const std::string other = type + "." + variant;
+    const std::string other = std::string(type).append(".").append(variant);
     const OpTape* way = tape_of(release, other);
     if (way == nullptr) continue;
     try {

@@ -128,6 +128,9 @@ void require_numbers(const QualityOptions& options) {
   require_positive("warm-up", course.warm_up, 0);
   require_positive("evaluate-every", course.evaluate_every, 0);
   require_positive("evaluate-on", course.evaluate_on, 0);
+  const float rate = course.options.settings.learning_rate;
+  if (!(rate > 0 && rate <= 1)) throw BadInput("learning-rate: above 0, and 1 at most");
+  if (!(options.stretch.seconds > 0)) throw BadInput("seconds: above 0");
   if (options.files.checkpoint && course.options.lora) {
     throw BadInput("checkpoint: a course of adapters is not kept; without --lora");
   }

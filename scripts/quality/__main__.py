@@ -178,9 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         course, state = shortened(course), state.with_name(f"{state.name}-smoke")
         given.out = given.out.with_name(f"{given.out.name}-smoke")
     if not any(given.tokens.glob("*.u16*")):
-        raise BadInputError(
-            f"--tokens: no .u16 files in {given.tokens}; scripts/corpus has them"
-        )
+        raise BadInputError(f"--tokens: no .u16 files in {given.tokens}; scripts/corpus has them")
     for folder in (state, given.out):
         folder.mkdir(parents=True, exist_ok=True)
     plan = Plan(course, given.program, state, state, given.device)

@@ -39,6 +39,10 @@ _WITHOUT_INPUTS = {
 }
 _VARIANTS = {
     "gemma3n_text": {"": _SPARSE_FIRST},
+    # As Phi-3.5-MoE is published.
+    "phimoe": {
+        "with_biases": {"attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01}
+    },
     "qwen3_next": {"as_many_heads": _AS_MANY},
     "qwen3_5_text": {"as_many_heads": _AS_MANY},
     "qwen3_5_moe_text": {"as_many_heads": _AS_MANY},

@@ -257,6 +257,8 @@ TEST(ConfigKeys, WhatIsNullIsNotAsNothing) {
   };
   EXPECT_EQ(keys("{}")("rank"), 8);
   EXPECT_EQ(keys(R"({"count": 2, "rank": [16, 16]})")("rank"), 16);
+  EXPECT_TRUE(keys(R"({"rank": [3, 5, 5]})").is("rank", 5));
+  EXPECT_FALSE(keys(R"({"rank": [3, 5, 5]})").is("rank", 8)) << "which its class has";
   for (const char* list :
        {R"({"count": 2, "rank": [16, 32]})", R"({"count": 3, "rank": [16, 16]})"}) {
     expect_bad_input([&] { keys(list)("rank"); }, {"rank: some's sizes hang"});

@@ -73,7 +73,10 @@ bool ConfigKeys::names(const std::string& key) const {
 
 bool ConfigKeys::is(const std::string& key, std::int64_t number) const {
   const auto own = own_.find(key);
-  return own != own_.end() ? own->second == number : has(key) && (*this)(key) == number;
+  if (own != own_.end()) return own->second == number;
+  const std::vector<std::string> list = words(key);
+  if (list.empty()) return has(key) && (*this)(key) == number;
+  return std::find(list.begin(), list.end(), std::to_string(number)) != list.end();
 }
 
 std::vector<std::string> ConfigKeys::words(const std::string& key) const {

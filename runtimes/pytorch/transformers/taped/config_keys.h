@@ -25,7 +25,7 @@ class ConfigKeys {
   std::vector<std::string> words(const std::string& key) const;
   /// Whether there is something, of whatever kind; what is null is not there.
   bool names(const std::string& key) const;
-  /// Whether it is that number.
+  /// Whether it is that number, or a list that has it.
   bool is(const std::string& key, std::int64_t number) const;
   /// Throws BadInput where there is none.
   std::int64_t operator()(const std::string& key) const;

@@ -213,7 +213,7 @@ struct OpTape {
   void find_modules();
 
   /// Null: it has none of that name. Each is read when it is first asked for. Throws BadInput where
-  /// it is none, naming the line.
+  /// it is none, naming the line, or the parameter that there is not.
   const Program* program(const std::string& name) const;
 
  private:

@@ -108,7 +108,7 @@ void launch(const KvCacheAppend& op, cudaStream_t stream) {
       } else {
         const std::int64_t warps = s.tokens() * 2 * s.kv_heads;
         start({"kv_cache_append", ceil_divide(warps * kWarp, kThreads), kThreads, stream, 0, true},
-              append_quantized<T, Stored>, arguments, KvHeads<Stored>(KvPointers(cache)));
+              append_quantized<T, Stored>, arguments, KvHeads<Stored>(cache));
       }
     });
   });

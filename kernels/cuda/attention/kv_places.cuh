@@ -9,13 +9,12 @@ namespace vramfit::gpu {
 
 /// Where a sequence's positions stand in the cache.
 struct KvPlaces {
-  const std::int32_t* table = nullptr;  ///< null: each sequence has a block of its own
-  std::int64_t block = 0;               ///< positions in it; with a table a power of two
-  int blocks = 0;                       ///< of a sequence, in the table
-  int shift = 0;                        ///< block as a power of two
-  int kv_heads = 0;
+  const std::int32_t* table;  ///< null: each sequence has a block of its own
+  std::int64_t block;         ///< positions in it; with a table a power of two
+  int blocks;                 ///< of a sequence, in the table
+  int shift;                  ///< block as a power of two
+  int kv_heads;
 
-  KvPlaces() = default;
   explicit KvPlaces(const KvBlocks& cache)
       : table(integers_of(cache.table)),
         block(cache.block()),
@@ -35,21 +34,6 @@ struct KvPlaces {
     }
     return row * kv_heads + head;
   }
-};
-
-/// Where the cache is, whatever its elements are.
-struct KvPointers {
-  void* keys = nullptr;
-  void* values = nullptr;
-  float* key_scales = nullptr;  ///< of each position and head; 8 bits only
-  float* value_scales = nullptr;
-
-  KvPointers() = default;
-  explicit KvPointers(const KvBlocks& cache)
-      : keys(cache.keys.data()),
-        values(cache.values.data()),
-        key_scales(cache.key_scales == nullptr ? nullptr : cache.key_scales->as<float>()),
-        value_scales(cache.value_scales == nullptr ? nullptr : cache.value_scales->as<float>()) {}
 };
 
 /// Calls `body` with a value of the type that the cache's elements have, where activations are T. 8

@@ -14,11 +14,11 @@ struct KvHeads {
   float* key_scales;
   float* value_scales;
 
-  __host__ __device__ explicit KvHeads(const KvPointers& cache)
-      : keys(static_cast<Stored*>(cache.keys)),
-        values(static_cast<Stored*>(cache.values)),
-        key_scales(cache.key_scales),
-        value_scales(cache.value_scales) {}
+  explicit KvHeads(const KvBlocks& cache)
+      : keys(cache.keys.as<Stored>()),
+        values(cache.values.as<Stored>()),
+        key_scales(cache.key_scales == nullptr ? nullptr : cache.key_scales->as<float>()),
+        value_scales(cache.value_scales == nullptr ? nullptr : cache.value_scales->as<float>()) {}
 
   /// A warp stores a position's head, of keys or of values, whose elements its lanes have: the i-th
   /// of a lane goes to `column(i)`, where it is there.

@@ -87,49 +87,16 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// Counts for the `threads` threads that use barrier `id`, but does not wait for them: those who do
+/// see what this thread wrote before.
+__device__ inline void arrive_at_barrier(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// As asynchronous copies and matrix loads want it.
 __device__ inline unsigned shared_address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
-
-/// A barrier in shared memory, of whom some only arrive. From sm_90 on.
-class CountedBarrier {
- public:
-  /// By one thread, before a barrier of the block. `count`: arrivals of a round.
-  __device__ void begin(int count) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&state_)),
-                 "r"(count)
-                 : "memory");
-  }
-  /// Who waits sees what the thread wrote before.
-  __device__ void arrive() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        "  .reg .b64 state;\n"
-        "  mbarrier.arrive.shared::cta.b64 state, [%0];\n"
-        "}" ::"r"(shared_address(&state_))
-        : "memory");
-#endif
-  }
-  /// For the end of the round; `parity`: 0 of the first, 1 of the second, and so on.
-  __device__ void wait(unsigned parity) const {
-#if __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        "  .reg .pred over;\n"
-        "again:\n"
-        "  mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
-        "  @!over bra again;\n"
-        "}" ::"r"(shared_address(&state_)),
-        "r"(parity)
-        : "memory");
-#endif
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Copies 16 bytes to shared memory while the thread goes on, or zeros where there are none, and
 /// brings what is around them into L2, as neighbours are wanted soon. It belongs to the thread's

@@ -16,7 +16,6 @@
 #include "kernels/cuda/gemm/one_token.h"
 #include "kernels/cuda/gpu/gpu_info.h"
 #include "kernels/cuda/optimizer/optimizer.h"
-#include "kernels/cuda/persistent/persistent.h"
 #include "kernels/cuda/quantized/quantized_linear.h"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "model/ops/workspaces.h"
@@ -55,24 +54,6 @@ struct CudaDevice::Impl {
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {
     if (options.rank) collectives.emplace(*options.rank, stream);
-  }
-
-  /// While ops are recorded some wait for those after them, see PersistentOps.
-  template <typename Op>
-  void run_or_queue(const Op& op) {
-    if (queue(op)) return;
-    launch_queue();
-    run(op);
-  }
-  template <typename Op>
-  bool queue(const Op& op) {
-    if constexpr (requires { persistent->queue(op, stream); }) {
-      return persistent && persistent->queue(op, stream);
-    }
-    return false;
-  }
-  void launch_queue() {
-    if (persistent) persistent->launch(stream);
   }
 
   /// An op that is one kernel.
@@ -116,7 +97,6 @@ struct CudaDevice::Impl {
   CudnnAttention attention;
   OptimizerLauncher optimizer;
   std::optional<Collectives> collectives;
-  std::optional<PersistentOps> persistent;  ///< while ops are recorded
   Laps laps;
   bool notes_waits = false;
   Laps waits;  ///< two for each
@@ -141,7 +121,6 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
 
 void CudaDevice::copy(const Tensor& to, const Tensor& from) {
   require_room(to, from.bytes());
-  impl_->launch_queue();
   check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice,
                         impl_->stream),
         "copy");
@@ -153,12 +132,7 @@ void CudaDevice::synchronize() {
 }
 
 std::unique_ptr<RecordedOps> CudaDevice::record(const std::function<void()>& ops) {
-  return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90, [&] {
-    impl_->persistent.emplace(impl_->arch);
-    ops();
-    impl_->launch_queue();
-    impl_->persistent.reset();
-  });
+  return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90, ops);
 }
 
 void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
@@ -174,7 +148,7 @@ double CudaDevice::waited() {
 }
 
 #define VRAMFIT_RUN(Op) \
-  void CudaDevice::run(const Op& op) { impl_->run_or_queue(op); }
+  void CudaDevice::run(const Op& op) { impl_->run(op); }
 VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 

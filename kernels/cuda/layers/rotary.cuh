@@ -12,10 +12,9 @@ inline constexpr int kMostPairs = static_cast<int>(kMaxHeadDim) / 2;
 
 /// Of a head's pairs, as a kernel is given them.
 struct Frequencies {
-  float inverse[kMostPairs] = {};
+  float inverse[kMostPairs];
 
-  Frequencies() = default;
-  explicit Frequencies(const RopeFrequencies& from) {
+  explicit Frequencies(const RopeFrequencies& from) : inverse{} {
     expect(from.pairs <= kMostPairs, "rotary: heads are kMaxHeadDim wide at most");
     std::copy_n(from.inverse.begin(), from.pairs, inverse);
   }

@@ -32,57 +32,29 @@ inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint
   for (int i = 0; i < 16; ++i) to[i] = i < count ? from[i] : std::uint8_t{0};
 }
 
-/// A kernel's only linear, as `Ahead` is given it.
-template <typename T, typename Stages>
-class OneLinear {
- public:
-  __device__ OneLinear(const SmallBatch<T>& f, const Stages& weight, const Share& share)
-      : f_(f), weight_(weight), share_(share) {}
-
-  __device__ const SmallBatch<T>& f() const { return f_; }
-  __device__ const Stages& weight() const { return weight_; }
-  __device__ const Share& share() const { return share_; }
-  /// Goes on to the next, if there is one.
-  __device__ static bool advance() { return false; }
-
- private:
-  const SmallBatch<T>& f_;
-  const Stages& weight_;
-  const Share& share_;
-};
-
-/// What a warp copies ahead of what it multiplies, step by step, tile by tile and linear by linear:
-/// of each stage a lane two rows' 16 bytes, and a word of scales. kPacked: rows are whole, aligned
-/// 16 bytes.
-template <typename Stages, typename Ring, bool kPacked, typename Linears>
+/// What a warp copies ahead of what it multiplies, step by step and tile by tile: of each stage a
+/// lane two rows' 16 bytes, and a word of scales. kPacked: rows are whole, aligned 16 bytes.
+template <typename T, typename Stages, typename Ring, bool kPacked>
 class Ahead {
  public:
-  static constexpr int kStages = Ring::kStages;
-  static constexpr int kStepBytes = kStages * kStageBytes<Stages>;
+  static constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
   static constexpr int kRing = Ring::kDepth * kStepBytes;  ///< a warp's bytes
 
   /// Begins to copy all steps of `ring` but the last.
-  __device__ Ahead(const Linears& linears, std::uint8_t* ring)
-      : linears_(linears), ring_(ring), to_(shared_address(ring) + place()) {
-    enter_linear();
+  __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, const Share& share,
+                   std::uint8_t* ring)
+      : f_(f),
+        weight_(weight),
+        share_(share),
+        ring_(ring),
+        to_(shared_address(ring) + place()),
+        low_row_(f, Place().g),
+        high_row_(f, Place().g + 8),
+        scale_row_(f, static_cast<int>(threadIdx.x) % kWarp / 2),
+        first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages),
+        tile_(share.first_tile) {
     enter_tile();
     for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) copy_step(slot);
-  }
-
-  /// All that is not to be had again from the linears: what a kernel keeps while it does other
-  /// work.
-  struct Cursor {
-    int linear;
-    int tile;
-    int stage;
-  };
-  __device__ Cursor cursor() const { return {linears_.at(), tile_, stage_}; }
-  /// Goes on from there; `linears` are at the cursor's.
-  __device__ Ahead(const Linears& linears, const Cursor& cursor, std::uint8_t* ring)
-      : linears_(linears), ring_(ring), to_(shared_address(ring) + place()) {
-    enter_linear();
-    tile_ = cursor.tile;
-    enter_stage(cursor.stage);
   }
 
   /// Waits for the step at that offset in the ring, and begins to copy another over the one before.
@@ -120,34 +92,13 @@ class Ahead {
     return at.chunk(at.t);
   }
 
-  __device__ void enter_linear() {
-    const auto& f = linears_.f();
-    weight_ = linears_.weight();
-    share_ = linears_.share();
-    row_bytes_ = f.row_bytes;
-    tiles_ = f.tiles;
-    low_row_ = TileRow(f, Place().g);
-    high_row_ = TileRow(f, Place().g + 8);
-    scale_row_ = TileRow(f, static_cast<int>(threadIdx.x) % kWarp / 2);
-    first_stage_ = share_.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
-    tile_ = share_.first_tile;
-  }
-
-  /// Whether the warp has a step of the tile: none of a row that is short, or beyond the last tile.
-  __device__ bool has_step() const { return tile_ < tiles_ && first_stage_ < share_.end_stage; }
-
   __device__ void enter_tile() {
-    while (!has_step() && linears_.advance()) enter_linear();
-    enter_stage(first_stage_);
-  }
-
-  __device__ void enter_stage(int stage) {
-    stage_ = stage;
-    there_ = has_step();
+    stage_ = first_stage_;
+    there_ = tile_ < f_.tiles && stage_ < share_.end_stage;
     const Place at;
     const std::uint8_t* codes = weight_.codes + stage_ * kRowBytes + 16 * at.t;
-    low_ = codes + std::int64_t{low_row_.nearest(tile_)} * row_bytes_;
-    high_ = codes + std::int64_t{high_row_.nearest(tile_)} * row_bytes_;
+    low_ = codes + std::int64_t{low_row_.nearest(tile_)} * f_.row_bytes;
+    high_ = codes + std::int64_t{high_row_.nearest(tile_)} * f_.row_bytes;
     if constexpr (Stages::kScaleWords) {
       first_block_ = std::int64_t{scale_row_.nearest(tile_)} * weight_.blocks;
     }
@@ -155,7 +106,7 @@ class Ahead {
 
   __device__ void copy_stage(int i, int offset) const {
     const Place at;
-    const int left = row_bytes_ - 16 * at.t - (stage_ + i) * kRowBytes;
+    const int left = f_.row_bytes - 16 * at.t - (stage_ + i) * kRowBytes;
     const std::uint8_t* low = low_ + i * kRowBytes;
     const std::uint8_t* high = high_ + i * kRowBytes;
     if constexpr (kPacked) {
@@ -172,18 +123,16 @@ class Ahead {
     }
   }
 
-  Linears linears_;
+  const SmallBatch<T>& f_;
+  const Stages& weight_;
+  const Share& share_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring
-  Stages weight_;
-  Share share_;
-  int row_bytes_ = 0;  ///< of the weight
-  int tiles_ = 0;
-  TileRow low_row_;
-  TileRow high_row_;
-  TileRow scale_row_;
-  int first_stage_ = 0;  ///< of each tile
-  int tile_ = 0;
+  const TileRow low_row_;
+  const TileRow high_row_;
+  const TileRow scale_row_;
+  const int first_stage_;  ///< of each tile
+  int tile_;
   int stage_ = 0;
   bool there_ = false;
   const std::uint8_t* low_ = nullptr;  ///< its bytes of row g in the next stage

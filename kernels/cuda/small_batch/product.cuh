@@ -27,13 +27,12 @@ struct SmallBatch {
 
 /// What of the product a block does.
 struct Share {
-  int rank = 0;
-  int first_tile = 0;
-  int tile_step = 0;
-  int first_stage = 0;
-  int end_stage = 0;
+  int rank;
+  int first_tile;
+  int tile_step;
+  int first_stage;
+  int end_stage;
 
-  Share() = default;
   /// `ranks`: f's, as a constant where it is known.
   template <typename T>
   __device__ Share(const SmallBatch<T>& f, int ranks)
@@ -47,11 +46,10 @@ struct Share {
 /// Row `r` of every tile; of what is gated two gates and their two partners take turns, so that a
 /// warp that finishes four rows has both.
 struct TileRow {
-  int first = 0;  ///< in the first tile
-  int step = 0;   ///< from tile to tile
-  int last = 0;   ///< that the weight has
+  int first;  ///< in the first tile
+  int step;   ///< from tile to tile
+  int last;   ///< that the weight has
 
-  TileRow() = default;
   template <typename T>
   __device__ TileRow(const SmallBatch<T>& f, int r) : first(r), step(kTileRows), last(f.out - 1) {
     if (!f.gated) return;

@@ -1,9 +1,9 @@
 #include <cuda_runtime.h>
 
-#include "kernels/cuda/small_batch/arguments.cuh"
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/one_row.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
 #include "model/ops/workspaces.h"
@@ -11,7 +11,8 @@
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
 // the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
 // warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
-// tile, and begins to fill before the kernel's inputs are there.
+// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own
+// with a weight whose values are looked up, see one_row.cuh.
 
 namespace vramfit {
 namespace {
@@ -40,7 +41,7 @@ struct StagedRows {
 template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
 __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
     small_batch(const SmallBatch<T> f, Stages weight) {
-  using AheadOf = Ahead<Stages, Ring, kPacked, OneLinear<T, Stages>>;
+  using AheadOf = Ahead<T, Stages, Ring, kPacked>;
   constexpr int kWarps = Stages::kWarps;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
   using Sum =
@@ -54,10 +55,9 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
 
   start_next_kernel();
   const Share share(f, f.ranks);
-  AheadOf ahead({f, weight, share}, ring);
+  AheadOf ahead(f, weight, share, ring);
   if constexpr (Stages::kTableBytes > 0) {
-    Stages::fill(reinterpret_cast<std::uint32_t*>(table));
-    weight.use(reinterpret_cast<std::uint32_t*>(table));
+    weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
   prefetch_norm(f.input);
   prefetch_of_rows(f, share);
@@ -107,6 +107,11 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   }
   // No block's sums go before the others have read them.
   if (f.ranks > 1) cluster_barrier();
+}
+
+template <typename T>
+T* elements_of(const Tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->as<T>();
 }
 
 template <typename T>
@@ -167,6 +172,7 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most =
       device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic - Stages::kTableBytes;
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   if constexpr (std::is_void_v<Codes>) {
     f.input.copied =
@@ -212,19 +218,80 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
   }
 }
 
+/// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
+template <typename T, typename Stages>
+bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
+  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 1024;
+  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  // Steps are whole, also at the end of a row.
+  f.rank_stages = ceil_divide(f.stages, 2) * 2;
+  f.ranks = 1;
+  f.input.rows = 1;
+  f.input.all_slots = f.stages * kStageSlots<Stages>;
+  f.input.slots = f.rank_stages * kStageSlots<Stages>;
+  f.input.copied = f.input.norm_weight == nullptr;
+  f.input.stride = 16 * f.input.slots;
+  const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, Deep<Stages>>;
+  if (!f.packed || shared > most) return false;
+  start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
+         Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
+        one_row<T, Stages>, f, weight);
+  return true;
+}
+
+template <typename T, typename Stages, typename Codes>
+void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
+                    const Tensor& workspace, cudaStream_t stream) {
+  if constexpr (std::is_same_v<Stages, NoStages>) {
+    throw std::logic_error("linear: few rows are not multiplied so");
+  } else {
+    if constexpr (Stages::kTableBytes > 0) {
+      if (rows == 1 && launch_one_row(f, stages, stream)) return;
+    }
+    launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
+  }
+}
+
 /// Calls the launch with a reader of the weight's stages.
 template <typename T>
 void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
                    std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
-  with_stages<T>(weight, quantizes_x, [&](auto stages, auto codes) {
-    using Stages = decltype(stages);
+  const auto launch = [&](auto stages, auto codes) {
     using Codes = std::remove_pointer_t<decltype(codes)>;
-    if constexpr (std::is_same_v<Stages, NoStages>) {
-      throw std::logic_error("linear: few rows are not multiplied so");
-    } else {
-      launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
+    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, workspace, stream);
+  };
+  with_row(weight.format(), [&](auto row) {
+    constexpr std::size_t kRow = decltype(row)::value;
+    if constexpr (kFormats[kRow].scales == Scales::Row) {
+      using Code = typename GpuCode<kFormats[kRow].element>::Type;
+      if (quantizes_x) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
     }
+    launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
   });
+}
+
+/// What LinearForward and MlpUpForward have in common.
+template <typename T, typename Op>
+SmallBatch<T> arguments(const Op& op, Tensor& y) {
+  const std::int64_t in = op.weight.stored()[1];
+  if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
+  const auto* norm = op.norm;
+  SmallBatch<T> f{};
+  f.input.x = op.x.template as<const T>();
+  f.input.norm_weight = norm == nullptr ? nullptr : norm->weight.template as<const T>();
+  f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
+  f.input.eps = norm == nullptr ? 0 : norm->eps;
+  f.input.in = static_cast<int>(in);
+  f.weight_scales = elements_of<const float>(op.quantized.weight_scales);
+  f.bias = elements_of<const T>(op.bias);
+  f.y = y.as<T>();
+  f.out = static_cast<int>(op.weight.stored()[0]);
+  f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
+  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
+             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
+  return f;
 }
 
 }  // namespace
@@ -238,16 +305,21 @@ bool beats_gemm(const Tensor& x, Arch arch) {
 void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
-    launch_format(arguments<T>(op), op.weight, op.quantized.quantizes_x, op.x.shape()[0],
-                  op.workspace, stream);
+    SmallBatch<T> f = arguments<T>(op, op.y);
+    f.residual = elements_of<const T>(op.residual);
+    f.tiles = ceil_divide(f.out, kTileRows);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }
 
 void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
   with_element(op.act.format(), [&](auto element) {
     using T = decltype(element);
-    launch_format(arguments<T>(op), op.weight, op.quantized.quantizes_x, op.x.shape()[0],
-                  op.workspace, stream);
+    SmallBatch<T> f = arguments<T>(op, op.pre);
+    f.act = op.act.as<T>();
+    f.gated = op.kind == ActivationKind::SwiGlu;
+    f.tiles = f.gated ? ceil_divide(f.out / 2, kTileRows / 2) : ceil_divide(f.out, kTileRows);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }
 

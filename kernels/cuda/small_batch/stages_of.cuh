@@ -48,18 +48,4 @@ auto stages_of(const Tensor& weight) {
   }
 }
 
-/// Calls `body` with the reader of the weight's stages, or NoStages, and with a null pointer to
-/// what rows are quantised to, or to void.
-template <typename T, typename Body>
-void with_stages(const Tensor& weight, bool quantizes_x, const Body& body) {
-  with_row(weight.format(), [&](auto row) {
-    constexpr std::size_t kRow = decltype(row)::value;
-    if constexpr (kFormats[kRow].scales == Scales::Row) {
-      using Code = typename GpuCode<kFormats[kRow].element>::Type;
-      if (quantizes_x) return body(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
-    }
-    body(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
-  });
-}
-
 }  // namespace vramfit::gpu

@@ -209,7 +209,8 @@ struct EightBitStages : NaturalOrder {
   }
 };
 
-/// What formats of 4 bits have in common. Sums over a block are scaled as they are added.
+/// What formats of 4 bits have in common: a stage has two halves of 64 elements, in each of which a
+/// lane has 16, two words of codes. Sums over a block are scaled as they are added.
 struct FourBitStages {
   using Sums = TensorCoreSums<float, 1>;
   static constexpr int kElements = 2 * kRowBytes;
@@ -219,6 +220,12 @@ struct FourBitStages {
   const std::uint8_t* codes;
   int blocks;  ///< of a row
 
+  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
+  /// Two words of the codes in a half, of row g or of row g + 8.
+  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
+    const Place at;
+    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
+  }
   /// The block of a row; what is beyond the row is multiplied by zeros.
   __device__ int block(int index) const { return min(index, blocks - 1); }
   __device__ static void add_scaled(Sums& sums, const Sums& more, float low, float high) {
@@ -229,8 +236,7 @@ struct FourBitStages {
   }
 };
 
-/// Values of blocks of 64 are looked up two at a time, by each lane in a table of its own bank. A
-/// stage has two blocks, in each of which a lane has 16 elements, two words of codes.
+/// Values of blocks of 64 are looked up two at a time, by each lane in a table of its own bank.
 /// `kRow`: the format's place in the table.
 template <typename T, std::size_t kRow>
 struct CodebookStages : FourBitStages, NaturalOrder {
@@ -240,15 +246,9 @@ struct CodebookStages : FourBitStages, NaturalOrder {
   const float* scales;
   unsigned table = 0;  ///< (256, 32) words in shared memory, of which this is the lane's first
 
-  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
-  /// Two words of the codes in a half, of row g or of row g + 8.
-  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
-    const Place at;
-    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
-  }
-  __device__ void use(std::uint32_t* words) { table = shared_address(words + threadIdx.x % kWarp); }
   /// A byte's two values, the earlier of its upper half, for each lane.
-  __device__ static void fill(std::uint32_t* words) {
+  __device__ void fill(std::uint32_t* words) {
+    table = shared_address(words + threadIdx.x % kWarp);
     constexpr Codebook kCodebook = kFormats[kRow].codebook;
     for (int byte = static_cast<int>(threadIdx.x); byte < 256;
          byte += static_cast<int>(blockDim.x)) {
@@ -304,7 +304,6 @@ struct OffsetStages : FourBitStages {
   static constexpr bool kNatural = false;
   /// Codes fall out of a word that is shifted by 0, 4, 8 and 12 bits.
   static constexpr int order(int i) { return i % 2 * 4 + (i / 2 ^ 1); }
-  __device__ static int source(int piece, int t) { return 32 * t + 8 * piece; }
 
   const __half* scales;
   const std::uint8_t* zeros;
@@ -336,45 +335,15 @@ struct OffsetStages : FourBitStages {
     const unsigned high_block = stage.high_block + index;
     const std::uint32_t low_zero = zero(stage, at.g, low_block);
     const std::uint32_t high_zero = zero(stage, at.g + 8, high_block);
-    const uint4 low = words_of(stage, false);
-    const uint4 high = words_of(stage, true);
     Sums both;
-    both.add(expanded(low.x, low_zero), expanded(high.x, high_zero), x.own(0), T{});
-    both.add(expanded(low.y, low_zero), expanded(high.y, high_zero), x.own(1), T{});
-    both.add(expanded(low.z, low_zero), expanded(high.z, high_zero), x.own(2), T{});
-    both.add(expanded(low.w, low_zero), expanded(high.w, high_zero), x.own(3), T{});
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const uint2 low = words_of(stage, half, false);
+      const uint2 high = words_of(stage, half, true);
+      both.add(expanded(low.x, low_zero), expanded(high.x, high_zero), x.own(2 * half), T{});
+      both.add(expanded(low.y, low_zero), expanded(high.y, high_zero), x.own(2 * half + 1), T{});
+    }
     add_scaled(sums, both, scale(stage, at.g, low_block), scale(stage, at.g + 8, high_block));
-  }
-  /// The same of one row alone, of whose elements in the stage `x_sum` is the sum: zero points, and
-  /// what codes stand above, are taken from the block's sum rather than from each code.
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x,
-                           float x_sum) const {
-    const Place at;
-    const auto index = static_cast<unsigned>(block(stage.index));
-    const unsigned low_block = stage.low_block + index;
-    const unsigned high_block = stage.high_block + index;
-    const uint4 low = words_of(stage, false);
-    const uint4 high = words_of(stage, true);
-    Sums above;
-    above.add(expanded(low.x), expanded(high.x), x.own(0), T{});
-    above.add(expanded(low.y), expanded(high.y), x.own(1), T{});
-    above.add(expanded(low.z), expanded(high.z), x.own(2), T{});
-    above.add(expanded(low.w), expanded(high.w), x.own(3), T{});
-    const float low_zero = to_float(lower(zero(stage, at.g, low_block)));
-    const float high_zero = to_float(lower(zero(stage, at.g + 8, high_block)));
-    sums.values[0][0] += scale(stage, at.g, low_block) * (above[0] - low_zero * x_sum);
-    sums.values[0][2] += scale(stage, at.g + 8, high_block) * (above[2] - high_zero * x_sum);
-  }
-  /// A lane's words of the codes, of row g or of row g + 8.
-  __device__ static uint4 words_of(const WeightStage& stage, bool high) {
-    const Place at;
-    return stage.read<uint4>(at.chunk(at.t), high);
-  }
-  __device__ static T lower(std::uint32_t both) { return two_of(both, T{}).x; }
-  __device__ static uint4 expanded(std::uint32_t word) {
-    return {above_ones<T>(word, 0x000F000FU), above_ones<T>(word >> 4, 0x000F000FU),
-            above_ones<T>(word >> 8, 0x000F000FU), above_ones<T>(word >> 12, 0x000F000FU)};
   }
   __device__ static uint4 expanded(std::uint32_t word, std::uint32_t zero) {
     return {two(word, zero), two(word >> 4, zero), two(word >> 8, zero), two(word >> 12, zero)};

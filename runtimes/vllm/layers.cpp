@@ -85,7 +85,9 @@ void require_heads(const Config& config, const Layer& layer) {
   }
 }
 
-/// What models' own code and Attention assert; heads of latents share what is shared out otherwise.
+/// Heads that do not share out keys Attention refuses; those that do not share out the hidden size,
+/// transformers' classes of a config's file. Of what --hf-overrides makes so the class has head_dim
+/// by the file as it was, which is not followed here. Heads of latents have sizes of their own.
 void require_shared_out(const Config& config, const Layer& layer, std::int64_t hidden) {
   const JsonReader json = config.json();
   if (json.has("kv_lora_rank")) return;

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -98,3 +99,19 @@ def test_the_recipe_names_versions_and_what_comes_of_them():
         assert len(package["sha256"]) == 64, package
     assert recipe["made"]["train"]["tokens"] <= recipe["most_tokens"]
     assert set(recipe["made"]) == {"train", "held_out", "slice_train", "slice_held_out"}
+
+
+@pytest.mark.parametrize("missing", ["numpy", "tokenizers"])
+def test_without_a_package_it_says_so_in_one_line(missing):
+    gone = "".join(f"sys.modules['{each}'] = None; " for each in ("tokenizers", missing))
+    code = f"import runpy, sys; {gone}runpy.run_module('corpus', run_name='__main__')"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "scripts")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    python = sys.executable
+    assert run.stderr == f"corpus: {python} has no {missing}; one with numpy and tokenizers\n"

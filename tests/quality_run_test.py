@@ -140,6 +140,27 @@ def test_a_killed_score_goes_on_where_it_stopped(tmp_path, measure):
     assert _lines(scores) == before
 
 
+def test_a_torn_log_is_refused_in_one_line(tmp_path, measure, capsys):
+    assert measure() == 0
+    scores = tmp_path / "state" / "scores.jsonl"
+    whole = scores.read_text()
+    (tmp_path / "state" / "score.done").unlink()
+    for torn, why in (
+        (whole[:-20], "scores.jsonl:3: not JSON"),
+        (f"{whole}5\n", "scores.jsonl: a line of it has no 'precision'; remove that line"),
+    ):
+        scores.write_text(torn)
+        capsys.readouterr()
+        assert measure() == 1
+        told = capsys.readouterr()
+        assert told.err.startswith("score: ")
+        assert why in told.err
+        assert len(told.err.splitlines()) == 1
+        assert "failed: score" in told.out
+        assert gather.main([str(tmp_path / "out"), f"--out={tmp_path / 'results.json'}"]) == 2
+        assert why in capsys.readouterr().err
+
+
 def test_the_kept_course_can_be_cut_short():
     course = json.loads((ROOT / "data" / "quality" / "course.json").read_text())
     short = shortened(course)

@@ -56,7 +56,7 @@ std::string command_of(const Shape& shape, const Options& options, const Start& 
   }
   if (options.whole_tower) line << " --mm-encoder-tp-mode data";
   if (!options.overrides.empty()) line << " --hf-overrides " << in_shell(options.overrides);
-  if (options.throughput) line << " --performance-mode throughput";
+  if (options.mode != Options().mode) line << " --performance-mode " << options.mode;
   if (!options.async) line << " --no-async-scheduling";
   if (options.eager) line << " --enforce-eager";
   if (options.tensor_parallel > 1) line << " --tensor-parallel-size " << options.tensor_parallel;

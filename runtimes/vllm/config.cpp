@@ -44,6 +44,13 @@ void spell_rotations(nlohmann::json& config) {
   if (!of.contains("rope_type") || of.at("rope_type") != "default") take("rope_scaling", of);
 }
 
+/// transformers 5 has two words for what rotations are computed of: a change of either is of both.
+void change(nlohmann::json& config, const std::string& key, const nlohmann::json& value) {
+  if (key == "rope_scaling") config.erase("rope_parameters");
+  if (key == "rope_parameters") config.erase("rope_scaling");
+  config[key] = value;
+}
+
 }  // namespace
 
 Config Config::parse(const std::string& text, const std::string& source) {
@@ -60,9 +67,9 @@ std::string overridden(const std::string& config, const std::string& overrides) 
     const auto part = whole.find(key);
     const bool is_config = key.size() > 7 && key.compare(key.size() - 7, 7, "_config") == 0;
     if (is_config && part != whole.end() && part->is_object() && value.is_object()) {
-      part->update(value);
+      for (const auto& [name, own] : value.items()) change(*part, name, own);
     } else {
-      whole[key] = value;
+      change(whole, key, value);
     }
   }
   return whole.dump();

@@ -67,7 +67,11 @@ constexpr ForeignWord kWords[] = {
      Refused, Value, kKernels, "auto"},
     {"attention-config kernel-config", Refused, Value, kKernels},
     {"compilation-config -cc cudagraph-capture-sizes", Refused, Value, kCompiled},
-    {"optimization-level", Refused, Value, kCompiled, "2"},
+    // O3 does what O2 does, which is the default.
+    {"-O2 -O=2 -O3 -O=3", PassedOver, Truth},
+    {"optimization-level -O", PassedOver, Value, "", "false", "3"},
+    {"optimization-level -O", Refused, Value, kCompiled, "2"},
+    {"-O0 -O=0 -O1 -O=1", Refused, Truth, kCompiled},
     {"enable-eplb enable-elastic-ep enable-dbo", Refused, Truth, kShared},
     {"decode-context-parallel-size -dcp prefill-context-parallel-size -pcp", Refused, Value,
      kShared, "1"},

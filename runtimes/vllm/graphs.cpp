@@ -8,6 +8,7 @@ namespace vramfit::vllm {
 namespace {
 
 constexpr std::int64_t kLargestCapture = 512;
+constexpr std::int64_t kInteractive = 32;
 // Of a graph, its launches and nodes, measured (data/reference/vllm/cuda_graphs.jsonl): bytes, from
 // regions of their own.
 constexpr std::uint64_t kRegion = 2 << 20;
@@ -45,10 +46,16 @@ std::vector<std::int64_t> capture_sizes(const Options& options, const Batch& bat
   const std::int64_t usual = std::min(2 * batch.sequences * (1 + options.drafted), kLargestCapture);
   const std::int64_t most = std::min(options.largest_capture.value_or(usual), batch.tokens);
   std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : {1, 2, 4}) {
-    if (size <= most) sizes.push_back(size);
+  std::int64_t size = 1;
+  if (options.mode == "interactivity") {
+    for (; size <= std::min(most, kInteractive); ++size) sizes.push_back(size);
+    size = kInteractive + 8;
+  } else {
+    for (; size <= std::min<std::int64_t>(most, 4); size *= 2) sizes.push_back(size);
+    size = 8;
   }
-  for (std::int64_t size = 8; size <= most; size += size < 256 ? 8 : 16) sizes.push_back(size);
+  for (; size <= most; size += size < 256 ? 8 : 16) sizes.push_back(size);
+  if (batch.tokens == most && sizes.back() != most) sizes.push_back(most);  // a whole step
   return sizes;
 }
 

@@ -85,6 +85,24 @@ void require_heads(const Config& config, const Layer& layer) {
   }
 }
 
+/// Heads that do not share out keys Attention refuses; those that do not share out the hidden size,
+/// transformers' classes of a config's file. Of what --hf-overrides makes so the class has head_dim
+/// by the file as it was, which is not followed here. Heads of latents have sizes of their own.
+void require_shared_out(const Config& config, const Layer& layer, std::int64_t hidden) {
+  const JsonReader json = config.json();
+  if (json.has("kv_lora_rank")) return;
+  if (!json.has("head_dim") && hidden % layer.heads != 0) {
+    json.fail("num_attention_heads", "is " + std::to_string(layer.heads) +
+                                         ", which does not divide hidden_size " +
+                                         std::to_string(hidden) + "; one that does, or head_dim");
+  }
+  if (layer.heads % layer.kv_heads != 0) {
+    json.fail("num_key_value_heads", "is " + std::to_string(layer.kv_heads) +
+                                         ", which does not divide num_attention_heads " +
+                                         std::to_string(layer.heads) + "; one that does");
+  }
+}
+
 Layer attention_of(const Shape& shape, const Config& config) {
   Layer layer;
   layer.heads = config.integer({"num_attention_heads", "n_head"});
@@ -94,6 +112,7 @@ Layer attention_of(const Shape& shape, const Config& config) {
   }
   layer.head_dim = config.integer_or({"head_dim"}, shape.hidden / layer.heads);
   require_heads(config, layer);
+  require_shared_out(config, layer, shape.hidden);
   return layer;
 }
 

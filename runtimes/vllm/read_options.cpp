@@ -80,7 +80,7 @@ Options read_options(const Flags& flags) {
   options.text_only = has(flags, "language-model-only");
   read_limits(options, flags);
   options.whole_tower = typed(flags, "mm-encoder-tp-mode") == "data";
-  options.throughput = typed(flags, "performance-mode") == "throughput";
+  options.mode = typed(flags, "performance-mode").value_or(options.mode);
   options.async = !has(flags, "no-async-scheduling");
   if (const auto text = typed(flags, "hf-overrides")) {
     parse_json_object(*text, "hf-overrides", "a JSON object");

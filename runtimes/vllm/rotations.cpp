@@ -16,6 +16,16 @@ void lengthen(Shape& shape, const Config& config, std::int64_t from, double fact
       static_cast<std::int64_t>(static_cast<double>(from) * factor), 1, kMostPositions);
 }
 
+/// get_rope raises of another; su and mrope are what patch_legacy_rope_type takes for longrope and
+/// default.
+std::string type_of(const JsonReader& scaling) {
+  const char* key = scaling.has("rope_type") ? "rope_type" : "type";
+  scaling.require_text(key, {"default", "linear", "dynamic", "yarn", "llama3", "longrope", "su",
+                             "mrope", "mllama4", "ntk", "xdrope", "proportional", "deepseek_yarn",
+                             "deepseek_llama_scaling", "openpangu", "telechat3-yarn"});
+  return scaling.text_or(key, "");
+}
+
 }  // namespace
 
 void add_rotations(Shape& shape, std::int64_t rows, std::int64_t dim, bool a_kind_each) {
@@ -32,7 +42,7 @@ void add_rotations(Shape& shape, std::int64_t rows, std::int64_t dim, bool a_kin
 void take_scaling(Shape& shape, const Config& config) {
   const auto scaling = config.object("rope_scaling");
   if (!scaling) return;
-  const std::string type = scaling->text_or("rope_type", scaling->text_or("type", ""));
+  const std::string type = type_of(*scaling);
   if (type == "longrope" || type == "su") {
     // Requests are as long as before, unless more is asked for, and rotations are there for both.
     shape.usual_length = config.integer_or({"original_max_position_embeddings"}, 0);

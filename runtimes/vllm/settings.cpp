@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace vramfit::vllm {
 namespace {
@@ -12,28 +13,26 @@ std::string canonical_type(std::string_view, const std::string& alias) {
   return alias == "float32" || alias == "float" ? "fp32" : alias;
 }
 
-/// human_readable_int: 8k are 8,000, 8K 8,192.
+/// human_readable_int: 8k are 8,000, 8.5k 8,500, 8K 8,192.
 std::string canonical_count(std::string_view, const std::string& alias) {
-  if (alias.size() < 2) return alias;
-  const std::string number = alias.substr(0, alias.size() - 1);
-  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   constexpr std::size_t kMostDigits = 9;
-  if (number.size() > kMostDigits || !std::all_of(number.begin(), number.end(), is_digit)) {
+  if (alias.size() < 2 || alias.size() > kMostDigits + 2) return alias;
+  const std::string number = alias.substr(0, alias.size() - 1);
+  const std::size_t point = number.find('.');
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto are_digits = [&](const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+  };
+  const bool is_decimal = std::string_view("kmgt").find(alias.back()) != std::string_view::npos;
+  const std::size_t power = std::string_view(is_decimal ? "kmgt" : "KMGT").find(alias.back());
+  if (power == std::string_view::npos || !are_digits(number.substr(0, point))) return alias;
+  if (point != std::string::npos && !(is_decimal && are_digits(number.substr(point + 1)))) {
     return alias;
   }
-  const std::int64_t count = std::stoll(number);
-  switch (alias.back()) {
-    case 'k':
-      return std::to_string(count * 1000);
-    case 'K':
-      return std::to_string(count * 1024);
-    case 'm':
-      return std::to_string(count * 1000 * 1000);
-    case 'M':
-      return std::to_string(count * 1024 * 1024);
-    default:
-      return alias;
-  }
+  const double unit = std::pow(is_decimal ? 1000 : 1024, static_cast<double>(power + 1));
+  const double count = std::stod(number) * unit;
+  constexpr double kMostExact = 9e15;
+  return count < kMostExact ? std::to_string(static_cast<std::int64_t>(count)) : alias;
 }
 
 /// What people write for "as much as fits".
@@ -75,7 +74,8 @@ const Settings& settings() {
        .help = "of the card, what it asks for (default 0.92)"},
       {.name = "kv-cache-memory-bytes",
        .with = Inference,
-       .help = "its cache, instead of what that leaves; so much must be free all the same"},
+       .help = "its cache, instead of what that leaves; so much must be free all the same",
+       .canonical_value = canonical_count},
       {.name = "kv-cache-dtype",
        .with = Inference,
        .help = "auto (default: the model's type), bfloat16 or fp8",
@@ -124,9 +124,9 @@ const Settings& settings() {
        .help = "keys of the config, as JSON: {\"rope_scaling\": {\"rope_type\": \"yarn\", …}}"},
       {.name = "performance-mode",
        .with = Inference,
-       .help =
-           "throughput: steps twice as large, where their size is not given (default: balanced)",
-       .choices = {"balanced", "throughput"}},
+       .help = "throughput: steps twice as large, where their size is not given; interactivity: "
+               "graphs of each number of tokens up to 32 (default: balanced)",
+       .choices = {"balanced", "interactivity", "throughput"}},
       {.name = "no-async-scheduling",
        .with = Inference,
        .help = "no step is prepared while another runs",

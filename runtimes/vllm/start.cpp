@@ -40,7 +40,7 @@ Batch usual_batch(const Gpu& gpu, const Options& options) {
 
 Batch batch_of(const Options& options, const Gpu& gpu, std::int64_t length) {
   Batch usual = usual_batch(gpu, options);
-  if (options.throughput) usual = {2 * usual.tokens, 2 * usual.sequences};
+  if (options.mode == "throughput") usual = {2 * usual.tokens, 2 * usual.sequences};
   Batch batch{options.batched_tokens.value_or(usual.tokens),
               options.sequences.value_or(usual.sequences)};
   if (!options.batched_tokens) batch.tokens = std::min(batch.tokens, batch.sequences * length);

@@ -41,7 +41,7 @@ Json EngineWorkload::asked() const {
           {"mm_encoder_tp_mode", options_.whole_tower ? "data" : "weights"},
           {"hf_overrides",
            options_.overrides.empty() ? Json(nullptr) : Json::parse(options_.overrides)},
-          {"performance_mode", options_.throughput ? "throughput" : "balanced"},
+          {"performance_mode", options_.mode},
           {"no_async_scheduling", !options_.async},
           {"max_cudagraph_capture_size", or_null(options_.largest_capture)},
           {"compile_cache", options_.warm ? "warm" : "cold"},

@@ -18,9 +18,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_json, writing
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+try:
+    import numpy as np
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+except ImportError as missing:
+    sys.exit(f"corpus: {sys.executable} has no {missing.name}; one with numpy and tokenizers")
 
 from corpus.choice import Unsaid, is_held_out, rank, up_to
 from corpus.packages import documents, fetch

@@ -23,6 +23,7 @@ from typing import Any
 
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_json
 
+from quality.logs import said
 from quality.plan import Plan, shortened
 
 _COURSE = ROOT / "data" / "quality" / "course.json"
@@ -59,7 +60,7 @@ class Parts:
         try:
             if do() is not False:
                 done.touch()
-        except (OSError, subprocess.SubprocessError, ValueError) as error:
+        except (BadInputError, OSError, subprocess.SubprocessError, ValueError) as error:
             self.failed.append(name)
             print(f"{name}: {error}", file=sys.stderr)
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
@@ -113,13 +114,13 @@ def _train(parts: Parts) -> bool:
     plan, log = parts.plan, parts.state / "ours.jsonl"
     stretch = f"--seconds={max(parts.left - _LAST, 1):.0f}"
     parts.run(plan.train(stretch, checkpoint=plan.checkpoint, log=log), "log")
-    return json.loads(log.read_text().splitlines()[-1])["step"] == plan.course["steps"]
+    return any(line["step"] == plan.course["steps"] for line in said(log, "step"))
 
 
 def _score(parts: Parts) -> None:
     file = parts.state / "scores.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    there = {(line["cache"], line["precision"]) for line in map(json.loads, lines)}
+    lines = said(file, "precision", "cache") if file.exists() else []
+    there = {(line["cache"], line["precision"]) for line in lines}
     for row in parts.plan.course["score"]["rows"]:
         missing = [p for p in row["precisions"] if (row["cache"], p) not in there]
         if missing:
@@ -130,8 +131,8 @@ def _tune(parts: Parts, tuned: dict[str, Any]) -> None:
     log = parts.state / f"tuned-{tuned['name']}.jsonl"
     parts.run(parts.plan.tune(tuned, log), "log")
     with (parts.state / "tuned.jsonl").open("a") as every:
-        for line in log.read_text().splitlines():
-            print(json.dumps({"course": tuned["name"], **json.loads(line)}), file=every)
+        for line in said(log, "step"):
+            print(json.dumps({"course": tuned["name"], **line}), file=every)
 
 
 def _measure(parts: Parts, python: str) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from programs import ROOT, Arguments, BadInputError, program, read_json, read_jsonl, writing
+from programs import ROOT, Arguments, BadInputError, program, read_json, writing
+
+from quality.logs import said
 
 _COMMAND = "PYTHONPATH=scripts python -m quality --tokens build/corpus"
 _KEPT = ROOT / "data" / "quality" / "results.json"
@@ -19,15 +21,15 @@ _DECIMALS = 5  # of a nat
 
 def _losses(lines: Sequence[dict[str, Any]]) -> list[float]:
     """Of all steps from the first on."""
-    said = {line["step"]: line["loss"] for line in lines if "loss" in line}
-    if list(said) != list(range(1, len(said) + 1)):
+    losses = {line["step"]: line["loss"] for line in lines if "loss" in line}
+    if list(losses) != list(range(1, len(losses) + 1)):
         raise BadInputError("a log lacks steps: its stretches are of several courses")
-    return [round(loss, _DECIMALS) for loss in said.values()]
+    return [round(loss, _DECIMALS) for loss in losses.values()]
 
 
 def _held_out(lines: Sequence[dict[str, Any]]) -> list[tuple[int, float]]:
-    said = {line["step"]: line["held_out_loss"] for line in lines if "held_out_loss" in line}
-    return [(step, round(loss, _DECIMALS)) for step, loss in said.items()]
+    losses = {line["step"]: line["held_out_loss"] for line in lines if "held_out_loss" in line}
+    return [(step, round(loss, _DECIMALS)) for step, loss in losses.items()]
 
 
 def _tuned(course: dict[str, Any], lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -42,10 +44,10 @@ def _tuned(course: dict[str, Any], lines: Sequence[dict[str, Any]]) -> dict[str,
 def gathered(folder: Path) -> dict[str, Any]:
     facts = read_json(folder / "facts.json")
     course = facts.pop("course")
-    ours, theirs = (read_jsonl(folder / f"{side}.jsonl") for side in ("ours", "pytorch"))
-    scores = read_jsonl(folder / "scores.jsonl")
-    tunings = read_jsonl(folder / "tuned.jsonl")
+    ours, theirs = (said(folder / f"{side}.jsonl", "step") for side in ("ours", "pytorch"))
     kept = ("precision", "cache", "loss", "tokens")
+    scores = said(folder / "scores.jsonl", *kept)
+    tunings = said(folder / "tuned.jsonl", "course", "step")
     tuned = (_tuned(one, tunings) for one in course["tuning"]["courses"])
     return {
         "facts": {**facts, "command": _COMMAND},

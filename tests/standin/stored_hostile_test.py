@@ -58,13 +58,22 @@ tell(told)
     assert "\n" not in told
 
 
-def test_a_config_of_negative_sizes(tmp_path):
-    folder = folder_of(tmp_path, {**_SMALL, "hidden_size": -256})
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"hidden_size": -256}, "transformers makes no model of the config of "),
+        ({"num_hidden_layers": 1 << 70}, "num_hidden_layers: is 1180591620717411303424; a whole"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_config_of_sizes_that_no_model_has(tmp_path, wrong, says):
+    folder = folder_of(tmp_path, {**_SMALL, **wrong})
     script = f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({folder!r})\n"
     ran = run_script(tmp_path, script, "--random-weights")
     assert ran.returncode == 2
-    assert "transformers makes no model of the config of " in ran.stderr
+    assert says in ran.stderr
     assert "Traceback" not in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1, ran.stderr
 
 
 def test_headers_of_more_than_a_file_can_hold(tmp_path):

@@ -12,11 +12,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, __v
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from vramfit._step.asked import Asked
+from vramfit.standin._config_sizes import MOST
 from vramfit.standin._door import StandInError
 
 DEVICE = "cuda"
-# Of a config's sizes; as fit has it (model/config/limits.h).
-_MOST = {"num_hidden_layers": 512, "hidden_size": 1 << 20, "vocab_size": 1 << 24}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -43,7 +42,7 @@ def config_of(asked: Asked) -> PreTrainedConfig:
 def _check_sizes(config: PreTrainedConfig) -> None:
     """So that nothing is built without end, or of fewer numbers than none."""
     text = config.get_text_config(decoder=True)
-    for name, most in _MOST.items():
+    for name, most in MOST.items():
         size = getattr(text, name, None)
         if isinstance(size, int) and not 1 <= size <= most:
             raise StandInError(f"{name}: is {size}; a whole number from 1 to {most}")

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from vramfit.standin._config_sizes import too_large
 from vramfit.standin._door import StandInError
 from vramfit.standin._headers import Files, of_hub
 from vramfit.standin._host import Hollows
@@ -72,6 +73,8 @@ class MadeCheckpoints:
                 f"--random-weights: the config of {name} names no class of transformers' own in "
                 "'architectures', so its weights are not known"
             )
+        if wrong := too_large(config):
+            raise StandInError(f"--random-weights: the config of {name}: {wrong}")
 
         def build() -> Any:
             try:

@@ -200,6 +200,23 @@ TEST(TapedConfig, WhatIsWrongWithAConfigIsNotAVariantsToPassOver) {
                    {"num_hidden_layers: is 0; 1 to "});
 }
 
+TEST(TapedConfig, AChanceIsToldAsItsConfigHasIt) {
+  Release release = with_tapes();
+  release.tape = [](const std::string& recorded) {
+    return tape_of_tests("qwen3") + "flag attention_dropout " + recorded + "\n";
+  };
+  const auto read = [&](const std::string& recorded, const std::string& dropout) {
+    std::string config = config_text(recorded, false);
+    config.replace(config.find("\"vocab_size\""), 0, dropout);
+    taped_config(std::make_shared<const ModelSource>(ModelSource{"m", config}), release);
+  };
+  expect_bad_input([&] { read("0", "\"attention_dropout\": 0.05, "); },
+                   {"attention_dropout: is 0.05, and qwen3's code was recorded with 0"});
+  expect_bad_input([&] { read("1", "\"attention_dropout\": 0.0, "); },
+                   {"is 0.0, and qwen3's code was recorded with more than 0"});
+  expect_bad_input([&] { read("0 1", ""); }, {"is more than 0 unless it is said, and"});
+}
+
 TEST(TapedConfig, HeadsThatAreWiderThanSharedOnesMayBeAreRefused) {
   std::string text = config_text("llama", false);
   const std::string narrow = R"("head_dim": 64)";

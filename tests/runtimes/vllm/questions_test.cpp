@@ -197,6 +197,20 @@ TEST(VllmQuestions, WhatYarnStretchesMayBeAsLong) {
   EXPECT_EQ(asked({"--hf-overrides", kStretched}).at("max_model_len"), 128 << 10);
 }
 
+TEST(VllmQuestions, NumbersAndWordsAsVllmReadsThem) {
+  const auto length = [](const char* typed) {
+    return served({"--max-model-len", typed}).at("max_model_len").get<int>();
+  };
+  EXPECT_EQ(length("8k"), 8000);
+  EXPECT_EQ(length("8.5k"), 8500);
+  EXPECT_EQ(length("8K"), 8192);
+  const Json usual = served({"--max-model-len", "4096"});
+  for (const char* same : {"-O2", "-O3", "--optimization-level=3"}) {
+    EXPECT_EQ(served({"--max-model-len", "4096", same}), usual) << same;
+  }
+  EXPECT_EQ(served({"--max-model-len", "4096", "-O", "3"}), usual);
+}
+
 TEST(VllmQuestions, StatesInFourBytesTakeAWiderPage) {
   const auto blocks = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--model", "granite-4.0-h-tiny", "--gpu", "h200"});
@@ -275,6 +289,18 @@ TEST(VllmQuestions, WhatItDoesNotTakeIsRefused) {
   refused_of_drafts(R"("draft_tensor_parallel_size": 2)", "draft_tensor_parallel_size");
   refused({"--quantization", "nvfp4"}, "what nvfp4 keeps is not predicted");
   refused({"--gpu-memory-utilization", "1.5"}, "gpu-memory-utilization");
+  const auto refused_of_config = [&](const char* overrides, const char* why) {
+    refused({"--hf-overrides", overrides}, why);
+  };
+  refused_of_config(R"({"rope_scaling": {"rope_type": "foo", "factor": 2}})",
+                    "rope_type: is \"foo\"; one of default, linear");
+  refused_of_config(R"({"rope_parameters": {"rope_type": "foo"}})", "rope_type: is \"foo\"");
+  refused_of_config(R"({"num_attention_heads": 33, "head_dim": null})",
+                    "num_attention_heads: is 33, which does not divide hidden_size 4096");
+  refused_of_config(R"({"num_key_value_heads": 5})",
+                    "num_key_value_heads: is 5, which does not divide num_attention_heads 32");
+  refused({"-O1"}, "O1: of what is compiled and captured");
+  refused({"--max-model-len", "8.5K"}, "max-model-len: is '8.5K'");
   expect_bad_input(
       [] {
         told({"--model", "gemma4-e2b", "--gpu", "h200"});

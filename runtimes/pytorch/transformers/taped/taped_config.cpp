@@ -60,6 +60,7 @@ void require_plain(const nlohmann::json& config, const std::string& type) {
                  "; vramfit model runs it, or without that key in bf16");
 }
 
+/// A chance matters by whether there is one.
 std::string word_of(const nlohmann::json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number()) return value.get<double>() > 0 ? "1" : "0";
@@ -78,6 +79,9 @@ struct OtherCode : BadInput {
                   recorded + "; vramfit model runs it");
 }
 
+/// Of a chance that there is, a tape does not have how large it was.
+std::string told(const std::string& word) { return word == "1" ? "more than 0" : word; }
+
 /// The code of another one does other things.
 void require_flags(const nlohmann::json& config, const OpTape& tape) {
   for (const auto& [key, flag] : tape.flags) {
@@ -87,7 +91,10 @@ void require_flags(const nlohmann::json& config, const OpTape& tape) {
     const bool is_off =
         is_said && own->is_null() && (flag.recorded == "false" || flag.recorded == "0");
     if (value == flag.recorded || is_off) continue;
-    refuse(tape, key, shortened(value, 40) + (is_said ? "" : " unless it is said"), flag.recorded);
+    const std::string own_text = !is_said           ? told(value) + " unless it is said"
+                                 : own->is_number() ? own->dump()
+                                                    : value;
+    refuse(tape, key, shortened(own_text, 40), told(flag.recorded));
   }
 }
 

@@ -115,6 +115,9 @@ std::vector<std::string> other_sizes(const Card& card, const std::string& key) {
 }  // namespace
 
 std::optional<CalledCard> find_card(std::string_view name) {
+  if (const Card* card = card_whose_name([&](std::string_view own) { return own == name; })) {
+    return CalledCard{*card, {}};
+  }
   const std::string key = bare(name);
   if (const Card* card = card_whose_name([&](std::string_view own) { return bare(own) == key; })) {
     return CalledCard{*card, {}};

@@ -1,10 +1,11 @@
 #include "estimator/data.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
 
 #include "estimator/embedded.h"
 #include "model/errors.h"
@@ -32,12 +33,28 @@ fs::path in_own_folder(const fs::path& folder, const std::string& relative) {
                  "'; unset it, or name a folder like the project's data");
 }
 
-/// Null where it is not built in.
-const EmbeddedFile* find_embedded(const std::string& file) {
-  const EmbeddedFile* const end = kEmbeddedFiles + kEmbeddedFileCount;
-  const auto* const found = std::find_if(
-      kEmbeddedFiles, end, [&](const EmbeddedFile& embedded) { return embedded.path == file; });
-  return found == end ? nullptr : found;
+/// What is built in, looked through once: a sweep asks a million times.
+struct Embedded {
+  std::unordered_map<std::string_view, std::string_view> texts;            ///< of files, by path
+  std::unordered_map<std::string_view, std::vector<std::string>> folders;  ///< in one, by path
+
+  Embedded() {
+    std::unordered_map<std::string_view, std::set<std::string_view>> inside;
+    for (std::size_t i = 0; i < kEmbeddedFileCount; ++i) {
+      const std::string_view path(kEmbeddedFiles[i].path);
+      texts.emplace(path, kEmbeddedFiles[i].text);
+      std::size_t folder = path.find('/');
+      for (std::size_t end; (end = path.find('/', folder + 1)) != path.npos; folder = end) {
+        inside[path.substr(0, folder)].insert(path.substr(folder + 1, end - folder - 1));
+      }
+    }
+    for (const auto& [folder, names] : inside) folders[folder].assign(names.begin(), names.end());
+  }
+};
+
+const Embedded& embedded() {
+  static const Embedded all;
+  return all;
 }
 
 }  // namespace
@@ -47,35 +64,28 @@ bool data_is_built_in() { return own_folder().empty(); }
 bool has_data(const std::string& file) {
   std::error_code error;
   const fs::path folder = own_folder();
-  return folder.empty() ? find_embedded(file) != nullptr : fs::exists(folder / file, error);
+  return folder.empty() ? embedded().texts.contains(file) : fs::exists(folder / file, error);
 }
 
 std::string data_text(const std::string& file) {
   if (const fs::path folder = own_folder(); !folder.empty()) {
     return read_text_file(in_own_folder(folder, file), "data", "a readable file", kMaxFileBytes);
   }
-  const EmbeddedFile* const found = find_embedded(file);
-  if (found == nullptr) throw BadInput("data: '" + file + "' is not built in");
-  return std::string(found->text);
+  const auto found = embedded().texts.find(file);
+  if (found == embedded().texts.end()) throw BadInput("data: '" + file + "' is not built in");
+  return std::string(found->second);
 }
 
 std::vector<std::string> data_folders(const std::string& folder) {
-  std::set<std::string> names;
   if (const fs::path own = own_folder(); !own.empty()) {
+    std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(in_own_folder(own, folder))) {
       if (entry.is_directory()) names.insert(entry.path().filename().string());
     }
     return {names.begin(), names.end()};
   }
-  const std::string prefix = folder + "/";
-  for (std::size_t i = 0; i < kEmbeddedFileCount; ++i) {
-    const std::string path(kEmbeddedFiles[i].path);
-    const std::size_t end = path.find('/', prefix.size());
-    if (path.starts_with(prefix) && end != std::string::npos) {
-      names.insert(path.substr(prefix.size(), end - prefix.size()));
-    }
-  }
-  return {names.begin(), names.end()};
+  const auto found = embedded().folders.find(folder);
+  return found == embedded().folders.end() ? std::vector<std::string>() : found->second;
 }
 
 }  // namespace vramfit

@@ -68,6 +68,15 @@ TEST(OpTape, BindsWhatHasAName) {
             "tape: line 4: 'bind' lacks what it is of");
 }
 
+TEST(OpTape, WhatIsMovedToADeviceKeepsItsType) {
+  const OpTape tape = read_op_tape(
+      "vramfit tape 1\nprogram train\nmain\n%1 = to.dtype_layout %0 T\n%2 = to.dtype %0 T\nend\n"
+      "end\n");
+  const std::vector<Instruction>& steps = tape.program("train")->main.steps;
+  EXPECT_EQ(steps.at(0).args.size(), 1U);
+  EXPECT_EQ(steps.at(1).args.size(), 2U);
+}
+
 TEST(OpTape, PartsAreToldByOthers) {
   const std::string text =
       "vramfit tape 1\nprogram train\nlayer A\n$0 = neg ^0\n$1 = exp $0\nfree $0\ngive $1\nend\n"

@@ -63,6 +63,13 @@ TEST(OpTape, SaysWhoseReentrantCheckpointsAreNotKnown) {
   EXPECT_FALSE(read_op_tape(line + " eager").reenters_eagerly);
 }
 
+TEST(OpTape, SaysWhichLinearsGiveMoreThanATensor) {
+  const OpTape tape = read_op_tape("vramfit tape 1\ntuple_targets router");
+  EXPECT_TRUE(tape.gives_tuple(".mlp.router.weight"));
+  EXPECT_FALSE(tape.gives_tuple(".mlp.subrouter.weight"));
+  EXPECT_FALSE(tape.gives_tuple(".mlp.router.bias"));
+}
+
 TEST(OpTape, BindsWhatHasAName) {
   EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4\nend\nend"),
             "tape: line 4: 'bind' lacks what it is of");

@@ -121,6 +121,8 @@ void require_taped(const ModelConfig& config, const TorchOptions& options) {
     return;
   }
   const auto& training = std::get<TorchTraining>(options);
+  // Layers that call no linear of torch (openai-gpt, falcon): what LoRA adapts is not known.
+  if (training.lora && config.taped->projections.empty()) throw BadInput("lora:" + instead);
   const std::vector<std::string>& targets = training.lora ? training.lora->targets : kNoTargets;
   const std::vector<std::string>& experts = config.taped->expert_targets;
   const auto target =

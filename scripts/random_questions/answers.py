@@ -25,7 +25,8 @@ def answer(question: Mapping[str, Any], card: str, release: str = "") -> Peaks |
         asked += ["--release", release] if release else []
         ran = subprocess.run([FIT, *asked], capture_output=True, text=True, check=False)
     if ran.returncode not in _ANSWERED:
-        return ran.stderr.strip().removeprefix("vramfit: ") or f"ended with {ran.returncode}"
+        said = ran.stderr.strip().removeprefix("vramfit: ").replace(f"{folder}/", "")
+        return said or f"ended with {ran.returncode}"
     return _peaks(json.loads(ran.stdout)["stages"])
 
 

@@ -5,8 +5,11 @@ from transformers.pytorch_utils import Conv1D
 
 
 def target_lines(kind, layers):
-    """`lora_targets`, PEFT's own; `expert_targets` and `no_targets`, which are refused."""
-    return _lora_targets(kind) + _expert_targets(kind) + _no_targets(layers)
+    """`lora_targets`, PEFT's own; `expert_targets`, `no_targets` and `tuple_targets`, which are
+    refused."""
+    return (
+        _lora_targets(kind) + _expert_targets(kind) + _no_targets(layers) + _tuple_targets(layers)
+    )
 
 
 def _lora_targets(kind):
@@ -39,3 +42,17 @@ def _no_targets(layers):
         and not isinstance(module, (torch.nn.Linear, torch.nn.Embedding, Conv1D))
     }
     return [" ".join(["no_targets", *sorted(named)])] if named else []
+
+
+def _tuple_targets(layers):
+    """Linears that give more than a tensor, for which PEFT raises: routers."""
+    tuples = [path for path, module in layers.named_modules() if _gives_a_tuple(module)]
+    named = {path.rpartition(".")[2] for path in tuples}
+    return [" ".join(["tuple_targets", *sorted(named)])] if named else []
+
+
+@torch.no_grad()
+def _gives_a_tuple(module):
+    if not isinstance(module, torch.nn.Linear) or type(module) is torch.nn.Linear:
+        return False
+    return isinstance(module(module.weight.new_zeros(1, module.in_features)), tuple)

@@ -50,15 +50,18 @@ def _places(events, kind, path):
 
 
 def _ops_in(events, begin, end):
-    return [place for place in range(begin + 1, end) if isinstance(events[place], Op)]
+    """Those on the GPU: whether a layer is dropped is drawn on the host."""
+    ops = [place for place in range(begin + 1, end) if isinstance(events[place], Op)]
+    return [place for place in ops if list(_registers(events[place]))]
 
 
 def shared_in(events, spans):
     """Registers of a layer that others than the next one use."""
     made, shared = {}, set()
     handed = {events[span.leaves].gives for span in spans}
+    end = _end(events, spans)
     for place, event in enumerate(events):
-        layer = _layer_at(spans, place)
+        layer = _layer_at(spans, place, end)
         for register in _registers(event):
             if register not in made:
                 made[register] = layer
@@ -68,9 +71,17 @@ def shared_in(events, spans):
     return shared - handed
 
 
-def _layer_at(spans, place):
+def _end(events, spans):
+    """The last place that is of layers: what is dropped as the last one returns is of it, too."""
+    place = spans[-1].leaves if spans else -1
+    while place + 1 < len(events) and isinstance(events[place + 1], Free):
+        place += 1
+    return place
+
+
+def _layer_at(spans, place, end):
     """None: of the program. What is dropped between two is the first one's."""
-    if not spans or place < spans[0].begins or place > spans[-1].leaves:
+    if not spans or place < spans[0].begins or place > end:
         return None
     return sum(place >= span.begins for span in spans) - 1
 

@@ -63,9 +63,25 @@ TEST(OpTape, SaysWhoseReentrantCheckpointsAreNotKnown) {
   EXPECT_FALSE(read_op_tape(line + " eager").reenters_eagerly);
 }
 
+TEST(OpTape, SaysWhichLinearsGiveMoreThanATensor) {
+  const OpTape tape = read_op_tape("vramfit tape 1\ntuple_targets router");
+  EXPECT_TRUE(tape.gives_tuple(".mlp.router.weight"));
+  EXPECT_FALSE(tape.gives_tuple(".mlp.subrouter.weight"));
+  EXPECT_FALSE(tape.gives_tuple(".mlp.router.bias"));
+}
+
 TEST(OpTape, BindsWhatHasAName) {
   EXPECT_EQ(refusal("vramfit tape 1\nprogram init\nmain\nbind %0 4\nend\nend"),
             "tape: line 4: 'bind' lacks what it is of");
+}
+
+TEST(OpTape, WhatIsMovedToADeviceKeepsItsType) {
+  const OpTape tape = read_op_tape(
+      "vramfit tape 1\nprogram train\nmain\n%1 = to.dtype_layout %0 T\n%2 = to.dtype %0 T\nend\n"
+      "end\n");
+  const std::vector<Instruction>& steps = tape.program("train")->main.steps;
+  EXPECT_EQ(steps.at(0).args.size(), 1U);
+  EXPECT_EQ(steps.at(1).args.size(), 2U);
 }
 
 TEST(OpTape, PartsAreToldByOthers) {

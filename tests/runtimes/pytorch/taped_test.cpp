@@ -180,6 +180,24 @@ TEST(TapedLm, WhatItsTapeLacksIsRefused) {
             "none");
 }
 
+TEST(TapedLm, AdaptersOfWhatGivesMoreThanATensorAreRefused) {
+  Release release = measured_release();
+  release.tape = [](const std::string& name) {
+    return name == "routed" ? std::optional(tape_of_tests("llama") + "tuple_targets gate_proj\n")
+                            : std::nullopt;
+  };
+  const auto adapt = [&](const char* target) {
+    const auto source =
+        std::make_shared<const ModelSource>(ModelSource{"model", config_text("routed", false)});
+    events(release, taped_config(source, release).value(), training([&](auto& o) {
+             o.batch = 1;
+             o.lora = LoraConfig{4, {target}, 0};
+           }));
+  };
+  EXPECT_NO_THROW(adapt("up_proj"));
+  expect_bad_input([&] { adapt("gate_proj"); }, {"PEFT raises for .mlp.gate_proj.weight"});
+}
+
 TEST(TapedConfig, WhatIsWrongWithAConfigIsNotAVariantsToPassOver) {
   Release release = with_tapes();
   release.tape = [](const std::string& type) -> std::optional<std::string> {

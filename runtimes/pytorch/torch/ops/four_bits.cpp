@@ -105,11 +105,11 @@ Tensor matmul_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) 
     result = gemm_4bit(x, weight, bias);
   }
   const auto make_backward = [&] {
-    return [weight](Node& self, Gradients& grads) -> Gradients {
+    return [weight](Node&, Gradients& grads) -> Gradients {
       const Tensor& grad = grads[0];
       Tensor whole = dequantize_4bit(weight);
       whole = to(whole, grad.type());
-      return {reshape(mm(reshape(grad, flat(grad)), whole), self.input_sizes[0])};
+      return {matmul(grad, whole)};
     };
   };
   set_history(result, make_node(context, make_backward, x));

@@ -70,7 +70,11 @@ Saved::Saved(const Tensor& tensor) {
   }
   frame_ = context.checkpoint;
   slot_ = frame_->save(tensor);
-  if (slot_ < 0) frame_.reset();  // its graph is dropped with the recomputation
+  if (slot_ >= 0) return;
+  // A recomputation's graph has what it saves like any other, beside the slot: it may outlive its
+  // layer, as where the layer leaves keys and values for later ones.
+  frame_.reset();
+  tensor_ = tensor.detach();
 }
 
 Saved::Saved(Saved&& other) noexcept

@@ -73,6 +73,12 @@ void add(std::vector<std::string>& list, std::string name) {
 bool OpTape::multiplies_by(const std::string& path) const { return is_in(linears, path); }
 bool OpTape::looks_up_in(const std::string& path) const { return is_in(embeddings, path); }
 
+bool OpTape::gives_tuple(const std::string& path) const {
+  return std::any_of(tuple_targets.begin(), tuple_targets.end(), [&](const std::string& name) {
+    return path.ends_with('.' + name + ".weight");
+  });
+}
+
 std::vector<std::string> OpTape::projections() const {
   std::vector<std::string> all;
   for (const std::string& path : linears) {

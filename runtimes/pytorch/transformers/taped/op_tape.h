@@ -191,6 +191,7 @@ struct OpTape {
   std::vector<std::string> lora_targets;    ///< that PEFT has for the type
   std::vector<std::string> no_targets;      ///< linears by their names that LoRA adapts none of
   std::vector<std::string> expert_targets;  ///< of LoRA, for which PEFT adapts experts, too
+  std::vector<std::string> tuple_targets;   ///< linears that give more than a tensor
   std::vector<std::string> windows;         ///< keys of the config that say how far attention sees
   States states;
   std::unique_ptr<const std::string> text;  ///< what lines are of
@@ -208,6 +209,8 @@ struct OpTape {
   /// What training multiplies by, or looks rows up in, by a parameter's path.
   bool multiplies_by(const std::string& path) const;
   bool looks_up_in(const std::string& path) const;
+  /// Whether a linear, by its weight's path, gives more than a tensor, for which PEFT raises.
+  bool gives_tuple(const std::string& path) const;
   void number_parameters();  ///< in `places`
   /// What training says of its modules: `linears`, `embeddings`.
   void find_modules();

@@ -221,6 +221,11 @@ Instruction instruction_of(const std::vector<std::string_view>& words, const Sta
   for (; next < words.size(); ++next) {
     instruction.args.push_back(operand_of(words[next], states));
   }
+  // Tensor.to(device), for which PyTorch's bindings name the type that the tensor has: never a
+  // cast, whatever type the run has (dispatch_to, torch/csrc/autograd/python_variable_methods.cpp).
+  if (instruction.name == "to.dtype_layout" && !instruction.args.empty()) {
+    instruction.args.resize(1);
+  }
   require_operands(instruction);
   return instruction;
 }

@@ -118,6 +118,8 @@ class Reader {
       tape_.no_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "expert_targets") {
       tape_.expert_targets = {words_.begin() + 1, words_.end()};
+    } else if (first == "tuple_targets") {
+      tape_.tuple_targets = {words_.begin() + 1, words_.end()};
     } else if (first == "embedding") {
       if (word(1) != "scaled") throw BadInput("an embedding that is '" + word(1) + "'");
       tape_.scales_embedding = true;

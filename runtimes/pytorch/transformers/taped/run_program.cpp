@@ -92,6 +92,10 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
   aten::Results results;
   if (hooks_ != nullptr && instruction.begins_embedding) hooks_->before_embedding();
   if (const Linear* linear = linear_of(instruction, frame)) {
+    if (linear->lora && tape_.gives_tuple(instruction.args[1].path)) {
+      throw BadInput("lora-targets: of " + tape_.model_type + " PEFT raises for " +
+                     instruction.args[1].path + ", whose module gives more than a tensor");
+    }
     results.push_back((*linear)(made_at(instruction.args[0].tensor, frame)));
     const bool is_head = frame.index == kNoLayer;  // no tape has another linear beside its layers
     if (hooks_ != nullptr && is_head) hooks_->after_head(results.front());

@@ -15,7 +15,7 @@ void lay_text_part_over(nlohmann::json& config) {
   for (const char* key : kTextParts) {
     const auto found = config.find(key);
     if (found == config.end() || !found->is_object()) continue;
-    const nlohmann::json text(*found);  // a part of what is changed
+    nlohmann::json text(*found);  // a part of what is changed
     for (const auto& [name, value] : text.items()) {
       if (name != "architectures") config[name] = value;
     }

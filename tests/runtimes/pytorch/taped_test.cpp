@@ -64,13 +64,13 @@ class Taped : public testing::TestWithParam<Asked> {};
 TEST_P(Taped, DoesWhatIsWrittenDown) {
   const Asked& asked = GetParam();
   const std::string text = config_text(asked.type, asked.tied);
-  static const Release kRelease = with_tapes();
+  static const Release release = with_tapes();
   const auto source = std::make_shared<const ModelSource>(ModelSource{"model", text});
-  const std::optional<ModelConfig> taped = taped_config(source, kRelease);
+  const std::optional<ModelConfig> taped = taped_config(source, release);
   ASSERT_TRUE(taped);
   const ModelConfig written = parse_hugging_face(text, "model");
-  const ByteEvents by_tape = events(kRelease, *taped, asked.options);
-  const ByteEvents by_hand = events(kRelease, written, asked.options);
+  const ByteEvents by_tape = events(release, *taped, asked.options);
+  const ByteEvents by_hand = events(release, written, asked.options);
   EXPECT_EQ(first_difference(by_hand, by_tape), "");
   EXPECT_EQ(by_tape.size(), by_hand.size());
   EXPECT_EQ(taped->taped->parameters, parameter_count(written));
@@ -276,8 +276,8 @@ TEST(TapedConfig, ATextModelIsAnsweredOfAWholeOne) {
   const std::string whole =
       R"({"model_type": "llama_that_sees", "vision_config": {}, "text_config": )" + text + "}";
   const auto source = std::make_shared<const ModelSource>(ModelSource{"m", whole});
-  static const Release kRelease = with_tapes();
-  const std::optional<ModelConfig> config = taped_config(source, kRelease);
+  static const Release release = with_tapes();
+  const std::optional<ModelConfig> config = taped_config(source, release);
   ASSERT_TRUE(config);
   EXPECT_EQ(config->family, "llama");
   EXPECT_NE(config->notes.back().find("not counted is vision_config"), std::string::npos);

@@ -56,8 +56,9 @@ def _ops_in(events, begin, end):
 
 
 def shared_in(events, spans):
-    """Registers of a layer that others than the next one use."""
-    made, shared = {}, set()
+    """Registers of a layer that others than the next one use; so what the last one leaves, where
+    those before leave theirs to later ones: it goes where theirs went."""
+    made, shared, left = {}, set(), set()
     handed = {events[span.leaves].gives for span in spans}
     end = _end(events, spans)
     for place, event in enumerate(events):
@@ -66,9 +67,10 @@ def shared_in(events, spans):
             if register not in made:
                 made[register] = layer
             of = made[register]
-            if of is not None and layer not in (of, of + 1) and not _is_last(spans, of, layer):
-                shared.add(register)
-    return shared - handed
+            if of is not None and layer not in (of, of + 1):
+                (left if _is_last(spans, of, layer) else shared).add(register)
+    shared -= handed
+    return shared | (left - handed) if shared else shared
 
 
 def _end(events, spans):
@@ -87,7 +89,7 @@ def _layer_at(spans, place, end):
 
 
 def _is_last(spans, of, layer):
-    """What the last one leaves the program has anyway."""
+    """What the last one leaves the program has, whether for others or as what it returned."""
     return layer is None and of == len(spans) - 1
 
 

@@ -6,6 +6,7 @@
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/ops/scan.h"
+#include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 
 namespace vramfit::pytorch {
@@ -77,7 +78,9 @@ class Sampler {
   static Tensor any_of(const Tensor& a) { return any(a, all_dims(a.rank()), false); }
 
   /// torch.isin(eos, pad).any()
-  Tensor ends_with_padding() const { return any_of(isin(bools({1}), 1)); }
+  Tensor ends_with_padding() const {
+    return any_of(isin(reshape(special_tokens_.front(), {1}), 1));
+  }
 
   // _prepare_special_tokens
   void prepare_special_tokens() {
@@ -175,12 +178,15 @@ class Sampler {
     return longs(context_, {batch_});
   }
 
+  /// EosTokenCriteria: torch.isin(ids[:, -1:], eos).any(-1)
+  Tensor ends_text() const { return any(isin(slice(ids_, 1, 1), 1), bit(1), false); }
+
   /// StoppingCriteriaList: too many tokens, or one that ends a text.
   Tensor is_done() const {
     Tensor done = bools({batch_});
     const auto add = [&](const Tensor& /*criterion*/) { done = bools({batch_}); };
     add(bools({batch_}));
-    if (ends_) add(isin(bools({batch_}), 1));
+    if (ends_) add(ends_text());
     return done;
   }
 

@@ -2,6 +2,8 @@
 // PEFT 0.21 and bitsandbytes 0.50.2, byte by byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/runtimes/pytorch/cases.h"
 #include "tests/runtimes/pytorch/events.h"
 
@@ -53,6 +55,18 @@ TEST(Qlora, KeepsInFp32WhatIsNotQuantised) {
   const auto more = static_cast<double>(prepared.stages[0].after - loaded.stages[0].after);
   EXPECT_NEAR(more, kCast + kAdapters, 65536);
   EXPECT_EQ(prepared.stages[0].after, trained(case_of("nf4", 8)).stages[0].after);
+}
+
+TEST(Qlora, NothingKeepsWhatATiedHeadWas) {
+  const Json test_case = case_of("nf4", 1);
+  ModelConfig model = model_of(test_case);
+  model.tied_head = true;
+  const std::int64_t bf16 = 2 * model.vocab * model.hidden;
+  ByteEvents events = events_of(run(h200(), measured_release(), model, training_of(test_case)), 1,
+                                [](const Event& event) { return event.step == 0; });
+  const auto cast = std::find(events.begin(), events.end(), 2 * bf16);
+  ASSERT_LT(cast + 1, events.end());
+  EXPECT_EQ(cast[1], -bf16);
 }
 
 // 4 bits save nothing, LLM.int8() its input; checkpointing lets go of it only where the engine is

@@ -15,9 +15,18 @@ void CausalLm::freeze() {
   for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
 }
 
-// peft/utils/other.py, 0.21: parameter by parameter, each cast before what it was goes.
+// peft/utils/other.py, 0.21: parameter by parameter, each cast before what it was goes. A tied head
+// has its embedding's own, so that nothing keeps what that was.
 void CausalLm::prepare_for_kbit_training() {
   freeze();
+  std::unordered_set<const TensorImpl*> parameters;
+  for (const NamedModule& named : named_modules()) {
+    Linear* const* linear = std::get_if<Linear*>(&named.module);
+    for (const Tensor& parameter : parameters_of(named)) {
+      const bool is_new = parameters.insert(parameter.impl()).second;
+      if (!is_new && linear != nullptr) (*linear)->weight.reset();
+    }
+  }
   const auto cast = [this](Tensor& tensor) {
     if (!tensor.defined() || !is_half(tensor.type())) return;
     tensor = empty(context_, tensor.sizes(), ScalarType::Float, Category::Parameters);

@@ -56,10 +56,8 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     rotary_.emplace_back(context, config.rotary_dim());
   }
   if (!family.norm_before_rotary) make_norm();
-  // post_init, and the init_weights that it comes to.
-  for (int again = 0; again < 2; ++again) {
-    for (const RotaryEmbedding& each : rotary_) each.initialize();
-  }
+  // post_init, once: what it initialized it marks, and the whole model's skips.
+  for (const RotaryEmbedding& each : rotary_) each.initialize();
   // A model made from its config has a head of its own until tie_weights drops it, which leaves a
   // free segment behind. One to generate with comes from a file, and never has it.
   if (settings.last && (!config.tied_head || settings.training)) {

@@ -1,14 +1,10 @@
 #include "kernels/cuda/device/cuda_device.h"
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <stdexcept>
-#include <type_traits>
 
 #include "kernels/cuda/attention/attention_cublas.h"
 #include "kernels/cuda/attention/attention_cudnn.h"
-#include "kernels/cuda/attention/decode_short.h"
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/base/stream.h"
@@ -60,44 +56,6 @@ struct CudaDevice::Impl {
     if (options.rank) collectives.emplace(*options.rank, stream);
   }
 
-  /// While ops are recorded, a rotary embedding waits for what comes next, which may take it along.
-  template <typename Op>
-  void run_or_wait(const Op& op) {
-    if (waiting) {
-      const RotaryAppend before = *waiting;
-      waiting.reset();
-      if constexpr (std::is_same_v<Op, AttentionDecode>) {
-        if (launch_together(before, op, stream)) return;
-      }
-      run(before);
-    }
-    if constexpr (std::is_same_v<Op, RotaryAppend>) {
-      if (records) {
-        waiting.emplace(op);
-        return;
-      }
-    }
-    run(op);
-  }
-  void record(const std::function<void()>& ops) {
-    struct Recording {
-      Impl& impl;
-      explicit Recording(Impl& of) : impl(of) { impl.records = true; }
-      ~Recording() {
-        impl.records = false;
-        impl.waiting.reset();
-      }
-    };
-    const Recording recording(*this);
-    ops();
-    run_waiting();
-  }
-  void run_waiting() {
-    if (!waiting) return;
-    run(*waiting);
-    waiting.reset();
-  }
-
   /// An op that is one kernel.
   template <typename Op>
   void run(const Op& op) {
@@ -139,8 +97,6 @@ struct CudaDevice::Impl {
   CudnnAttention attention;
   OptimizerLauncher optimizer;
   std::optional<Collectives> collectives;
-  bool records = false;
-  std::optional<RotaryAppend> waiting;  ///< whose tensors are there until the next op
   Laps laps;
   bool notes_waits = false;
   Laps waits;  ///< two for each
@@ -165,7 +121,6 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
 
 void CudaDevice::copy(const Tensor& to, const Tensor& from) {
   require_room(to, from.bytes());
-  impl_->run_waiting();
   check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice,
                         impl_->stream),
         "copy");
@@ -177,8 +132,7 @@ void CudaDevice::synchronize() {
 }
 
 std::unique_ptr<RecordedOps> CudaDevice::record(const std::function<void()>& ops) {
-  return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90,
-                                         [&] { impl_->record(ops); });
+  return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90, ops);
 }
 
 void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
@@ -194,7 +148,7 @@ double CudaDevice::waited() {
 }
 
 #define VRAMFIT_RUN(Op) \
-  void CudaDevice::run(const Op& op) { impl_->run_or_wait(op); }
+  void CudaDevice::run(const Op& op) { impl_->run(op); }
 VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 

@@ -152,8 +152,8 @@ void launch_int8_warpgroups(const LinearForward& op, int multiprocessors, cudaSt
                     ceil_divide(depth, kRowBytes)};
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
-    const CUtensorMap x = boxes_of(op.x.data(), 1, rows, depth, kTileRows);
-    const CUtensorMap weight = boxes_of(op.weight.data(), 1, columns, depth, kTileColumns);
+    const CUtensorMap x = boxes_of(op.x.data(), rows, depth, kTileRows);
+    const CUtensorMap weight = boxes_of(op.weight.data(), columns, depth, kTileColumns);
     start({"linear", static_cast<unsigned>(std::min(multiprocessors, tiles.high * tiles.wide)),
            kThreads, stream, std::size_t{kStages} * kStageBytes + kSwizzleAlignment},
           int8_linear<T>, x, weight, int8_epilogue<T>(op), tiles);

@@ -13,7 +13,7 @@ __device__ void prefetch_of_rows(const SmallBatch<T>& f, const Share& share) {
   const int tile = share.first_tile + thread / 2 * share.tile_step;
   if (tile >= f.tiles) return;
   // A tile's first row, and of what is gated its first partner.
-  const int row = TileRow(f, thread % 2 * kTileRows / 2).of(tile);
+  const int row = TileRow(f, thread % 2 * 2).of(tile);
   if (row < 0) return;
   if (f.weight_scales != nullptr) prefetch(f.weight_scales + row);
   if (f.bias != nullptr) prefetch(f.bias + row);
@@ -35,8 +35,8 @@ class Element {
   }
 
   __device__ bool there() const { return there_; }
-  /// `x_scales`: null where rows are not scaled. A gate's partner is `kPartner` lanes further on.
-  /// Whole warps do this.
+  /// `x_scales`: null where rows are not scaled. A gate's partner, two rows further on, is
+  /// `kPartner` lanes away. Whole warps do this.
   template <int kPartner>
   __device__ void write(const SmallBatch<T>& f, float y, const float* x_scales) const {
     if (f.weight_scales != nullptr) y *= scale_;
@@ -72,20 +72,15 @@ class Element {
   T residual_{};
 };
 
-/// What a thread of kSums finishes of a tile of several rows of x: two gates and their two partners
-/// take turns, so that a warp has both. Blocks of a cluster have each its part of the elements, in
-/// whole warps.
+/// What a thread finishes of a tile of several rows of x; blocks of a cluster have each its part of
+/// the elements, in whole warps.
 template <int kWarps, typename T>
 class Finish {
  public:
-  /// `takes_part`: whether it is of those kSums.
-  __device__ Finish(const SmallBatch<T>& f, const Share& share, int tile, bool takes_part) : f_(f) {
-    const int own = static_cast<int>(threadIdx.x) % kSums;
-    if (!takes_part || own * f.ranks / kSums != share.rank) return;
-    const int turn = own / kColumns;
-    const int row = turn / 2 % 2 * kTileRows / 2 + turn / 4 * 2 + turn % 2;
-    sum_ = row * kColumns + own % kColumns;
-    element_ = Element<T>(f, TileRow(f, row).of(tile), own % kColumns);
+  __device__ Finish(const SmallBatch<T>& f, const Share& share, int tile) : f_(f) {
+    const int own = static_cast<int>(threadIdx.x);
+    if (own >= kSums || own * f.ranks / kSums != share.rank) return;
+    element_ = Element<T>(f, TileRow(f, own / kColumns).of(tile), own % kColumns);
   }
 
   /// Of sums over the warps; `x_scales`: null where rows are not quantised.
@@ -94,12 +89,12 @@ class Finish {
     Sum whole = 0;
     if (element_.there() && f_.ranks == 1) {
 #pragma unroll
-      for (int warp = 0; warp < kWarps; ++warp) whole += sums[warp * kSums + sum_];
+      for (int warp = 0; warp < kWarps; ++warp) whole += sums[warp * kSums + threadIdx.x];
     } else if (element_.there()) {
       for (int rank = 0; rank < f_.ranks; ++rank) {
 #pragma unroll
         for (int warp = 0; warp < kWarps; ++warp) {
-          const std::uint32_t word = word_of_block(sums + warp * kSums + sum_, rank);
+          const std::uint32_t word = word_of_block(sums + warp * kSums + threadIdx.x, rank);
           whole += reinterpret_cast<const Sum&>(word);
         }
       }
@@ -109,7 +104,6 @@ class Finish {
 
  private:
   const SmallBatch<T>& f_;
-  int sum_ = 0;  ///< the element's place in a warp's
   Element<T> element_;
 };
 

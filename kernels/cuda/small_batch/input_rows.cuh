@@ -21,7 +21,6 @@ struct InputRows {
   int in;
   int slots;                    ///< of 16 bytes, of a row in shared memory
   int stride;                   ///< bytes from row to row there
-  bool held;                    ///< in registers of a block's threads, see HeldRow
   bool copied;                  ///< as they are: x's, or what follows
   const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
   const float* scales;          ///< of those
@@ -83,33 +82,6 @@ __device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* t
       if constexpr (!Stages::kNatural) words[row] = arranged<Stages>(words[row]);
       *reinterpret_cast<uint4*>(to + row * r.stride + 16 * slot) = words[row];
     }
-  }
-  __syncthreads();
-}
-
-/// The sum of a stage, of whose slots neighbouring lanes have one each.
-template <typename Stages>
-__device__ float sum_of_stage(const Floats<8>& slot) {
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) sum += slot[i];
-  return warp_sum<kStageSlots<Stages>>(sum);
-}
-
-/// Sums of the elements of each stage in shared memory, to (stages, kColumns). Ends with a barrier.
-template <typename Stages, typename T>
-__device__ void sum_stages(const InputRows<T>& r, const std::uint8_t* rows, float* sums) {
-  constexpr int kLanes = kStageSlots<Stages>;
-  static_assert(kWarp == 2 * kLanes);
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int steps = r.slots / kWarp;
-  for (int at = static_cast<int>(threadIdx.x) / kWarp; at < r.rows * steps; at += Stages::kWarps) {
-    const int row = at / steps;
-    const int slot = at % steps * kWarp + lane;
-    const auto* elements =
-        reinterpret_cast<const typename Stages::Input*>(rows + row * r.stride + 16 * slot);
-    const float sum = sum_of_stage<Stages>(load_floats<typename Stages::Input, 8>(elements));
-    if (lane % kLanes == 0) sums[slot / kLanes * kColumns + row] = sum;
   }
   __syncthreads();
 }

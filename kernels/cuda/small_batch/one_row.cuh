@@ -2,7 +2,6 @@
 
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
-#include "kernels/cuda/small_batch/held_row.cuh"
 
 namespace vramfit::gpu {
 
@@ -19,42 +18,40 @@ struct StagedRow {
 /// Registers of a thread. Beside 512 of them the kernel that comes next has room to begin.
 inline constexpr int kOneRowRegisters = 88;
 
-/// As `small_batch`, see small_batch.cu, does many rows, this does one, which is held, with a
-/// packed weight whose values are looked up: instructions take longer than its bytes. A tile is
-/// hardly more than a step of each warp, so that what surrounds its product is short: a warp leaves
-/// its 16 sums and goes on, and each tile's are finished by another warp, which alone waits for the
-/// rest.
+/// As `small_batch`, see small_batch.cu, does many rows, this does one, of packed rows, with a
+/// weight whose values are looked up: instructions take longer than its bytes. A tile is hardly
+/// more than a step of each warp, so that what surrounds its product is short: a warp leaves its 16
+/// sums and goes on, and each tile's are finished by another warp, which alone waits for the rest.
 template <typename T, typename Stages>
-__global__ void __maxnreg__(kOneRowRegisters)
-    one_row(const __grid_constant__ SmallBatch<T> f, Stages weight,
-            const __grid_constant__ CUtensorMap boxes) {
+__global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Stages weight) {
   using Ring = Deep<Stages>;
   using AheadOf = Ahead<T, Stages, Ring, true>;
   constexpr int kWarps = Stages::kWarps;
   // Of as many tiles as warps: until the first's are written again, the warp that finishes it, and
   // with it all others, has gone on.
   __shared__ float partials[kWarps][kWarps][kTileRows];
-  __shared__ float reduced[3][kMaxWarps];
-  __shared__ typename AheadOf::Barriers barriers;
-  std::uint8_t* const rings = swizzle_aligned(dynamic_shared<std::uint8_t>());
-  std::uint8_t* const table = rings + kRingBytes<Stages, Ring>;
+  auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const row = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  std::uint8_t* const ring = row + f.input.stride + warp * AheadOf::kRing;
 
   start_next_kernel();
-  HeldRow<Stages, void, kMostHeld, T> input(f.input);
   const Share share(f, 1);
-  prefetch_of_rows(f, share);
-  AheadOf ahead(f, weight, boxes, share, rings, barriers);
+  AheadOf ahead(f, weight, share, ring);
   weight.fill(reinterpret_cast<std::uint32_t*>(table));
+  prefetch_norm(f.input);
+  prefetch_of_rows(f, share);
   wait_for_previous_kernels();
-  input.read(f.input.x, reduced);
-  input.store(row, f.input.slots);
-  __syncthreads();
+  if (f.input.copied) {
+    copy_rows<Stages>(f.input, 0, row, nullptr);
+  } else {
+    bring_rows<Stages, void, true>(f.input, row, nullptr);
+  }
 
   const Place at;
   const TileRow own_row(f, lane % kTileRows);
+  int slot = 0;
   int turn = 0;
   for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
     const bool finishes = warp == turn;
@@ -62,15 +59,16 @@ __global__ void __maxnreg__(kOneRowRegisters)
     Element<T> element;
     if (finishes) element = Element<T>(f, lane < kTileRows ? own_row.of(tile) : -1, 0);
     for (int first = warp * Ring::kStages; first < f.stages; first += kWarps * Ring::kStages) {
-      ahead.wait_for_step();
+      ahead.wait_for_step(slot);
 #pragma unroll
       for (int i = 0; i < Ring::kStages; ++i) {
         const int stage = first + i;
-        weight.multiply(sums,
-                        WeightStage<Ring::kStages>{ahead.codes(), i, stage, ahead.words(i), 0},
+        const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
+        const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
+        weight.multiply(sums, WeightStage{codes, words, stage, 0, 0},
                         StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t});
       }
-      ahead.advance();
+      slot = AheadOf::after(slot);
     }
     if (at.t == 0) {
       partials[turn][warp][at.g] = sums[0];
@@ -87,7 +85,7 @@ __global__ void __maxnreg__(kOneRowRegisters)
         y += partials[turn][i + lane / kTileRows][lane % kTileRows];
       }
       y += __shfl_xor_sync(kWholeWarp, y, kTileRows);
-      element.template write<kTileRows / 2>(f, y, nullptr);
+      element.template write<2>(f, y, nullptr);
     }
     turn = turn + 1 == kWarps ? 0 : turn + 1;
   }

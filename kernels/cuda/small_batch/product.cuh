@@ -43,7 +43,8 @@ struct Share {
         end_stage(min(first_stage + f.rank_stages, f.stages)) {}
 };
 
-/// Row `r` of every tile; of what is gated the first eight are gates, the others their partners.
+/// Row `r` of every tile; of what is gated two gates and their two partners take turns, so that a
+/// warp that finishes four rows has both.
 struct TileRow {
   int first;  ///< in the first tile
   int step;   ///< from tile to tile
@@ -52,8 +53,8 @@ struct TileRow {
   template <typename T>
   __device__ TileRow(const SmallBatch<T>& f, int r) : first(r), step(kTileRows), last(f.out - 1) {
     if (!f.gated) return;
-    const bool gate = r < kTileRows / 2;
-    first = r % (kTileRows / 2) + (gate ? 0 : f.out / 2);
+    const bool gate = r % 4 < 2;
+    first = r / 4 * 2 + r % 2 + (gate ? 0 : f.out / 2);
     step = kTileRows / 2;
     if (gate) last = f.out / 2 - 1;
   }

@@ -24,7 +24,6 @@ struct StagedRows {
   const std::uint8_t* first;  ///< a lane's 16 bytes of the first row's first piece
   int stride;
   int rows;
-  const float* stage_sums;  ///< (stages, kColumns) of the share, where the weight wants them
 
   /// Of the row that the lane has a column of; where there is none, of another: its sums are not
   /// looked at.
@@ -36,101 +35,75 @@ struct StagedRows {
   __device__ uint4 of(int row) const {
     return *reinterpret_cast<const uint4*>(first + row * stride);
   }
-  /// Of the two columns that the lane has sums of.
-  __device__ float2 sums() const {
-    const Place at;
-    return *reinterpret_cast<const float2*>(stage_sums + 2 * at.t);
-  }
 };
-
-/// Bytes of the sums of x's stages.
-template <typename Stages>
-constexpr int stage_sum_bytes(int stages) {
-  return Stages::kSumsStages ? stages * kColumns * 4 : 0;
-}
 
 /// Codes: what rows are quantised to; void: they are not.
 template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
 __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
-    small_batch(const __grid_constant__ SmallBatch<T> f, Stages weight,
-                const __grid_constant__ CUtensorMap boxes) {
+    small_batch(const SmallBatch<T> f, Stages weight) {
   using AheadOf = Ahead<T, Stages, Ring, kPacked>;
   constexpr int kWarps = Stages::kWarps;
-  // The warps that finish a tile wait for the others, which go on: until its sums are written over,
-  // each warp has had its turn to wait, and so those who finished it have gone on, too.
-  constexpr int kFinishing = kSums / kWarp;
-  constexpr int kTurns = kWarps / kFinishing;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
   using Sum =
       std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
   __shared__ float x_scales[kColumns];
-  __shared__ float reduced[3][kMaxWarps];
-  __shared__ Sum partials[kTurns][kWarps * kSums];
-  __shared__ typename AheadOf::Barriers barriers;
-  std::uint8_t* const rings = swizzle_aligned(dynamic_shared<std::uint8_t>());
-  std::uint8_t* const table = rings + kRingBytes<Stages, Ring>;
-  std::uint8_t* const rows = table + Stages::kTableBytes;
-  auto* const stage_sums = reinterpret_cast<float*>(rows + f.input.rows * f.input.stride);
+  __shared__ Sum partials[2][kWarps * kSums];
+  auto* table = dynamic_shared<std::uint8_t>();
+  std::uint8_t* rows = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  std::uint8_t* const ring = rows + f.input.rows * f.input.stride + warp * AheadOf::kRing;
 
   start_next_kernel();
-  // What is read but once comes before the ring's bytes, behind which it would wait.
-  HeldRow<Stages, Codes, kMostHeld, T> row(f.input);
   const Share share(f, f.ranks);
-  prefetch_of_rows(f, share);
-  if (!f.input.held) prefetch_norm(f.input);
-  AheadOf ahead(f, weight, boxes, share, rings, barriers);
+  AheadOf ahead(f, weight, share, ring);
   if constexpr (Stages::kTableBytes > 0) {
     weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
+  prefetch_norm(f.input);
+  prefetch_of_rows(f, share);
   wait_for_previous_kernels();
-  if (kPacked && f.input.held) {
-    const float scale = row.read(f.input.x, reduced);
-    if (threadIdx.x == 0) x_scales[0] = scale;
-    row.store(rows, f.input.slots, stage_sums);
-    __syncthreads();
+  if (f.input.copied) {
+    copy_rows<Stages>(f.input, share.first_stage * kStageSlots<Stages>, rows, x_scales);
   } else {
-    if (f.input.copied) {
-      copy_rows<Stages>(f.input, share.first_stage * kStageSlots<Stages>, rows, x_scales);
-    } else {
-      bring_rows<Stages, Codes, kPacked>(f.input, rows, x_scales);
-    }
-    if constexpr (Stages::kSumsStages) sum_stages<Stages>(f.input, rows, stage_sums);
+    bring_rows<Stages, Codes, kPacked>(f.input, rows, x_scales);
   }
 
   const Place at;
-  int turn = 0;
+  int slot = 0;
+  int buffer = 0;
   for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
     typename Stages::Sums sums;
-    const Finish<kWarps, T> finish(f, share, tile, warp / kFinishing == turn);
-    const unsigned first_block = AheadOf::first_block(f, weight, tile);
+    const Finish<kWarps, T> finish(f, share, tile);
+    unsigned low_block = 0;
+    unsigned high_block = 0;
+    if constexpr (Stages::kScaleWords) {
+      low_block = static_cast<unsigned>(TileRow(f, at.g).nearest(tile) * weight.blocks);
+      high_block = static_cast<unsigned>(TileRow(f, at.g + 8).nearest(tile) * weight.blocks);
+    }
     for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
          first += kWarps * Ring::kStages) {
-      ahead.wait_for_step();
+      ahead.wait_for_step(slot);
 #pragma unroll
       for (int i = 0; i < Ring::kStages; ++i) {
-        const int own = first + i - share.first_stage;
-        weight.multiply(
-            sums,
-            WeightStage<Ring::kStages>{ahead.codes(), i, first + i, ahead.words(i), first_block},
-            StagedRows{rows + own * kPieceBytes + 16 * at.t, f.input.stride, f.input.rows,
-                       stage_sums + own * kColumns});
+        const int stage = first + i;
+        const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
+        const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
+        weight.multiply(sums, WeightStage{codes, words, stage, low_block, high_block},
+                        StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
+                                   f.input.stride, f.input.rows});
       }
-      ahead.advance();
+      slot = AheadOf::after(slot);
     }
-    sums.store(partials[turn] + warp * kSums);
-    if (f.ranks > 1) {
-      cluster_barrier();
-    } else if (warp / kFinishing == turn) {
-      named_barrier(1 + turn, kWarps * kWarp);
+    sums.store(partials[buffer] + warp * kSums);
+    if (f.ranks == 1) {
+      __syncthreads();
     } else {
-      __syncwarp();
-      arrive_at_barrier(1 + turn, kWarps * kWarp);
+      cluster_barrier();
     }
-    if (warp / kFinishing == turn) {
-      finish.write(partials[turn], std::is_void_v<Codes> ? nullptr : x_scales);
+    if (warp < kSums / kWarp) {
+      finish.write(partials[buffer], std::is_void_v<Codes> ? nullptr : x_scales);
     }
-    turn = turn + 1 == kTurns ? 0 : turn + 1;
+    buffer ^= 1;
   }
   // No block's sums go before the others have read them.
   if (f.ranks > 1) cluster_barrier();
@@ -148,13 +121,11 @@ T* advanced(T* pointer, std::int64_t elements) {
 
 /// Starts the kernel for rows that there is room for beside the ring.
 template <typename Codes, typename Ring, bool kPacked, typename T, typename Stages>
-void start_kernel(const SmallBatch<T>& f, const Stages& weight, const CUtensorMap& boxes,
-                  int blocks, cudaStream_t stream) {
-  const int shared = kSwizzleAlignment + kRingBytes<Stages, Ring> + Stages::kTableBytes +
-                     f.input.rows * f.input.stride + stage_sum_bytes<Stages>(f.rank_stages);
+void start_kernel(const SmallBatch<T>& f, const Stages& weight, int blocks, cudaStream_t stream) {
+  const int shared = Stages::kTableBytes + f.input.rows * f.input.stride + kRingBytes<Stages, Ring>;
   start({"linear", static_cast<unsigned>(blocks), Stages::kWarps * kWarp, stream,
          static_cast<std::size_t>(shared), true, f.ranks},
-        small_batch<T, Stages, Codes, Ring, kPacked>, f, weight, boxes);
+        small_batch<T, Stages, Codes, Ring, kPacked>, f, weight);
 }
 
 /// Has rows normalised and quantised once for all blocks, into the workspace.
@@ -166,18 +137,16 @@ void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaSt
                    "linear");
   auto* encoded = workspace.as<std::uint8_t>();
   auto* scales = reinterpret_cast<float*>(encoded + code_bytes);
-  InputRows<T> input = f.input;
-  input.held = true;
   const auto start_with = [&](auto held) {
     constexpr int kHeld = decltype(held)::value;
     start({"linear: quantise", static_cast<unsigned>(rows),
            whole_warps(ceil_divide(f.input.all_slots, kHeld)), stream, 0, true},
-          encode_rows<Stages, Codes, kHeld, T>, input, encoded, scales);
+          encode_rows<Stages, Codes, kHeld, T>, f.input, encoded, scales);
   };
   if (f.input.all_slots <= kEncodingThreads) {
     start_with(Constant<1>{});
   } else {
-    start_with(Constant<kMostEncoded>{});
+    start_with(Constant<kMostHeld>{});
   }
   f.input.encoded = encoded;
   f.input.scales = scales;
@@ -190,7 +159,7 @@ void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaSt
 template <typename Stages, typename T>
 int ranks_of(const SmallBatch<T>& f, int row_bytes, int rows, int room) {
   static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
-  const bool fits = std::min(rows, kColumns) * row_bytes + kRingBytes<Stages, Deep<Stages>> <= room;
+  const bool fits = std::min(rows, kColumns) * row_bytes + kRingBytes<Stages, Half<Stages>> <= room;
   return clusters && f.input.copied && !fits ? 2 : 1;
 }
 
@@ -198,11 +167,11 @@ int ranks_of(const SmallBatch<T>& f, int row_bytes, int rows, int room) {
 template <typename T, typename Stages, typename Codes>
 void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
                    const Tensor& workspace, cudaStream_t stream) {
-  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kWarp * 4 + 2048;
+  constexpr int kStatic = 2 * Stages::kWarps * kSums * 4 + 1024;
   constexpr int kStageRowBytes = 16 * kStageSlots<Stages>;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  static const int all = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic -
-                         kSwizzleAlignment - Stages::kTableBytes;
+  static const int most =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic - Stages::kTableBytes;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   if constexpr (std::is_void_v<Codes>) {
@@ -210,18 +179,16 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
         f.packed && f.input.norm_weight == nullptr && std::is_same_v<T, typename Stages::Input>;
   } else {
     // One row the blocks do as fast themselves.
-    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostEncoded * kEncodingThreads;
+    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostHeld * kEncodingThreads;
     if (f.input.copied) encode<Stages, Codes>(f, rows, workspace, stream);
   }
-  f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), all);
+  f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
   // Steps are whole, also at the end of a row.
   f.rank_stages = ceil_divide(ceil_divide(f.stages, f.ranks), 2) * 2;
   const int row_bytes = f.rank_stages * kStageRowBytes;
   f.input.slots = row_bytes / 16;
-  f.input.held = f.packed && rows == 1 && f.input.slots <= kMostHeld * Stages::kWarps * kWarp;
   // Neighbouring rows' pieces are in different banks.
   f.input.stride = row_bytes % 128 == 0 ? row_bytes + 64 : row_bytes;
-  const int most = all - stage_sum_bytes<Stages>(f.rank_stages);
   const int at_once =
       std::min((most - kRingBytes<Stages, Shallow<Stages>>) / f.input.stride, kColumns);
   if (at_once <= 0) {
@@ -229,7 +196,6 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
                    " elements is too long for this GPU's shared memory");
   }
   const int blocks = std::min(f.tiles, multiprocessors / f.ranks) * f.ranks;
-  const CUtensorMap boxes = tile_boxes(f, weight.codes);
   for (std::int64_t first = 0; first < rows; first += at_once) {
     SmallBatch<T> part = f;
     part.input.rows = static_cast<int>(std::min<std::int64_t>(at_once, rows - first));
@@ -241,11 +207,13 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
     part.act = advanced(f.act, first * (f.gated ? f.out / 2 : f.out));
     const int room = most - part.input.rows * f.input.stride;
     if (!f.packed) {
-      start_kernel<Codes, Shallow<Stages>, false>(part, weight, boxes, blocks, stream);
+      start_kernel<Codes, Shallow<Stages>, false>(part, weight, blocks, stream);
     } else if (kRingBytes<Stages, Deep<Stages>> <= room) {
-      start_kernel<Codes, Deep<Stages>, true>(part, weight, boxes, blocks, stream);
+      start_kernel<Codes, Deep<Stages>, true>(part, weight, blocks, stream);
+    } else if (kRingBytes<Stages, Half<Stages>> <= room) {
+      start_kernel<Codes, Half<Stages>, true>(part, weight, blocks, stream);
     } else {
-      start_kernel<Codes, Shallow<Stages>, true>(part, weight, boxes, blocks, stream);
+      start_kernel<Codes, Shallow<Stages>, true>(part, weight, blocks, stream);
     }
   }
 }
@@ -253,7 +221,7 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
 /// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
 template <typename T, typename Stages>
 bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 2048;
+  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 1024;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
@@ -263,14 +231,13 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   f.input.rows = 1;
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.slots = f.rank_stages * kStageSlots<Stages>;
-  f.input.held = f.input.slots <= kMostHeld * Stages::kWarps * kWarp;
+  f.input.copied = f.input.norm_weight == nullptr;
   f.input.stride = 16 * f.input.slots;
-  const int shared =
-      kSwizzleAlignment + kRingBytes<Stages, Deep<Stages>> + Stages::kTableBytes + f.input.stride;
-  if (!f.packed || !f.input.held || shared > most) return false;
+  const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, Deep<Stages>>;
+  if (!f.packed || shared > most) return false;
   start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
          Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
-        one_row<T, Stages>, f, weight, tile_boxes(f, weight.codes));
+        one_row<T, Stages>, f, weight);
   return true;
 }
 

@@ -22,39 +22,24 @@ inline constexpr int kManyWarps = 16;
 struct Place {
   int g = static_cast<int>(threadIdx.x) % kWarp / 4;
   int t = static_cast<int>(threadIdx.x) % 4;
-};
 
-/// Where stages of a step, which are neighbours in the weight's rows, stand in shared memory:
-/// (16, kStages * 64) bytes.
-template <int kStages>
-struct StepLayout {
-  static constexpr int kHigh = 8 * kStages * kRowBytes;  ///< from row g to row g + 8
-
-  /// Of the `chunk`th 16 bytes that the lane's row g has in a stage of the step. Rows swap chunks,
-  /// so that those of a column are in different banks: two stages' as the copy engine has it, see
-  /// copy_engine.cuh.
-  __device__ static int place(int stage, int chunk) {
-    const Place at;
-    return at.g * kStages * kRowBytes +
-           16 * ((4 * stage + chunk) ^ (kStages == 2 ? at.g : at.g & 2));
-  }
+  /// Where the `chunk`th 16 bytes of a stage's row g or g + 8 stand: pairs of rows swap halves, so
+  /// that those of four rows are in different banks.
+  __device__ int chunk(int chunk) const { return g * kRowBytes + 16 * (chunk ^ (g & 2)); }
 };
 
 /// What a stage has in shared memory, and whose it is.
-template <int kStages>
 struct WeightStage {
-  const std::uint8_t* step;    ///< see StepLayout
-  int in_step;                 ///< which of the step's stages
-  int index;                   ///< of the row's stages
-  const std::uint32_t* words;  ///< of blocks' scales: one of each lane's copying
-  unsigned first_block;        ///< of the row that the lane copied a word of, in the weight
+  const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
+  const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
+  int index;                    ///< of the row's stages
+  unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
+  unsigned high_block;          ///< row g + 8's
 
-  /// From a byte of a chunk of row g on; `high`: of row g + 8.
+  /// From the place of row g's; `high`: of row g + 8.
   template <typename Vector>
-  __device__ Vector read(int chunk, bool high, int byte = 0) const {
-    using Layout = StepLayout<kStages>;
-    return *reinterpret_cast<const Vector*>(step + Layout::place(in_step, chunk) + byte +
-                                            (high ? Layout::kHigh : 0));
+  __device__ Vector read(int place, bool high) const {
+    return *reinterpret_cast<const Vector*>(codes + place + (high ? 8 * kRowBytes : 0));
   }
 };
 

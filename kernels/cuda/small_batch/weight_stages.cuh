@@ -17,7 +17,6 @@ namespace vramfit::gpu {
 /// Neighbours in memory are neighbours in a register.
 struct NaturalOrder {
   static constexpr bool kNatural = true;
-  static constexpr bool kSumsStages = false;  ///< whether multiply wants the sums of x's stages
   static constexpr int order(int i) { return i; }
 };
 
@@ -34,11 +33,11 @@ struct PlainStages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 8 * t; }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    sums.add(stage.template read<uint4>(at.t, false), stage.template read<uint4>(at.t, true),
-             x.own(0), T{});
+    const int place = at.chunk(at.t);
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0), T{});
   }
 };
 
@@ -67,11 +66,11 @@ struct PlainStages<float> : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 4 * t; }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const auto low = stage.template read<float4>(at.t, false);
-    const auto high = stage.template read<float4>(at.t, true);
+    const auto low = stage.read<float4>(at.chunk(at.t), false);
+    const auto high = stage.read<float4>(at.chunk(at.t), true);
 #pragma unroll
     for (int n = 0; n < kColumns; ++n) {
       if (n >= x.rows) break;
@@ -95,11 +94,12 @@ struct Int8Stages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 16 * t; }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    sums.add(stage.template read<uint4>(at.t, false), stage.template read<uint4>(at.t, true),
-             x.own(0), std::int8_t{});
+    const int place = at.chunk(at.t);
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0),
+             std::int8_t{});
   }
 };
 
@@ -146,17 +146,8 @@ __device__ std::uint32_t two_elements(std::uint32_t word, int two, std::int8_t /
 template <typename T>
 __device__ std::uint32_t two_elements(std::uint32_t word, int two, __nv_fp8_e4m3 /*type*/) {
   static_assert(std::is_same_v<T, __half>, "fp16 has every value of fp8");
-  std::uint32_t elements;
-  if (two == 0) {
-    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.rn.f16x2.e4m3x2 %0, low;\n}"
-        : "=r"(elements)
-        : "r"(word));
-  } else {
-    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %1;\ncvt.rn.f16x2.e4m3x2 %0, high;\n}"
-        : "=r"(elements)
-        : "r"(word));
-  }
-  return elements;
+  const auto codes = static_cast<__nv_fp8x2_storage_t>(word >> 16 * two);
+  return bits_of(__half2(__nv_cvt_fp8x2_to_halfraw2(codes, __NV_E4M3)));
 }
 
 __device__ inline uint4 halves_of(std::uint32_t first, std::uint32_t second) {
@@ -178,11 +169,12 @@ struct Fp8Stages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 16 * t; }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const auto low = stage.template read<uint4>(at.t, false);
-    const auto high = stage.template read<uint4>(at.t, true);
+    const int place = at.chunk(at.t);
+    const auto low = stage.read<uint4>(place, false);
+    const auto high = stage.read<uint4>(place, true);
     const uint4 own = x.own(0);
     sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), halves_of(own.x, own.y), __half{});
     sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), halves_of(own.z, own.w), __half{});
@@ -202,11 +194,12 @@ struct EightBitStages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int piece, int t) { return 16 * t + 8 * piece; }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const auto low = stage.template read<uint4>(at.t, false);
-    const auto high = stage.template read<uint4>(at.t, true);
+    const int place = at.chunk(at.t);
+    const auto low = stage.read<uint4>(place, false);
+    const auto high = stage.read<uint4>(place, true);
     sums.add(expanded(low.x, low.y), expanded(high.x, high.y), x.own(0), T{});
     sums.add(expanded(low.z, low.w), expanded(high.z, high.w), x.own(1), T{});
   }
@@ -216,7 +209,8 @@ struct EightBitStages : NaturalOrder {
   }
 };
 
-/// What formats of 4 bits have in common: sums over a block are scaled as they are added.
+/// What formats of 4 bits have in common: a stage has two halves of 64 elements, in each of which a
+/// lane has 16, two words of codes. Sums over a block are scaled as they are added.
 struct FourBitStages {
   using Sums = TensorCoreSums<float, 1>;
   static constexpr int kElements = 2 * kRowBytes;
@@ -226,12 +220,24 @@ struct FourBitStages {
   const std::uint8_t* codes;
   int blocks;  ///< of a row
 
+  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
+  /// Two words of the codes in a half, of row g or of row g + 8.
+  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
+    const Place at;
+    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
+  }
   /// The block of a row; what is beyond the row is multiplied by zeros.
   __device__ int block(int index) const { return min(index, blocks - 1); }
+  __device__ static void add_scaled(Sums& sums, const Sums& more, float low, float high) {
+    sums.values[0][0] += low * more[0];
+    sums.values[0][1] += low * more[1];
+    sums.values[0][2] += high * more[2];
+    sums.values[0][3] += high * more[3];
+  }
 };
 
-/// Values of blocks of 64, two in a stage, are looked up two at a time, by each lane in a table of
-/// its own bank. `kRow`: the format's place in the table.
+/// Values of blocks of 64 are looked up two at a time, by each lane in a table of its own bank.
+/// `kRow`: the format's place in the table.
 template <typename T, std::size_t kRow>
 struct CodebookStages : FourBitStages, NaturalOrder {
   using Input = T;
@@ -254,11 +260,11 @@ struct CodebookStages : FourBitStages, NaturalOrder {
     }
   }
   /// Lane 2r + h copies the scale of half h of row r, whose first block is given.
-  __device__ const void* scale_word(unsigned first_block, int stage, int which) const {
+  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
     return scales + first_block + block(2 * stage + which);
   }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -267,20 +273,9 @@ struct CodebookStages : FourBitStages, NaturalOrder {
       Sums block;
       block.add(expanded(low.x), expanded(high.x), x.own(2 * half), T{});
       block.add(expanded(low.y), expanded(high.y), x.own(2 * half + 1), T{});
-      const float low_scale = __uint_as_float(stage.words[2 * at.g + half]);
-      const float high_scale = __uint_as_float(stage.words[2 * (at.g + 8) + half]);
-      sums.values[0][0] += low_scale * block[0];
-      sums.values[0][1] += low_scale * block[1];
-      sums.values[0][2] += high_scale * block[2];
-      sums.values[0][3] += high_scale * block[3];
+      add_scaled(sums, block, __uint_as_float(stage.scales[2 * at.g + half]),
+                 __uint_as_float(stage.scales[2 * (at.g + 8) + half]));
     }
-  }
-  /// A lane has 16 elements of a block, two words of codes.
-  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
-  template <typename Stage>
-  __device__ static uint2 words_of(const Stage& stage, int half, bool high) {
-    const Place at;
-    return stage.template read<uint2>(2 * half + at.t / 2, high, 8 * (at.t % 2));
   }
   /// Byte `kByte`'s, in three instructions: the compiler would shift, mask and add.
   template <int kByte>
@@ -301,67 +296,60 @@ struct CodebookStages : FourBitStages, NaturalOrder {
   }
 };
 
-/// Whole numbers in blocks of 128, a stage's, less their zero points. Codes are multiplied as they
-/// stand above T's kOnes: that and the zero point are taken from a block's sum by way of x's.
+/// Whole numbers in blocks of 128, less their zero points.
 template <typename T>
 struct OffsetStages : FourBitStages {
   using Input = T;
   static constexpr int kTableBytes = 0;
   static constexpr bool kNatural = false;
-  static constexpr bool kSumsStages = true;
   /// Codes fall out of a word that is shifted by 0, 4, 8 and 12 bits.
   static constexpr int order(int i) { return i % 2 * 4 + (i / 2 ^ 1); }
 
   const __half* scales;
   const std::uint8_t* zeros;
 
-  __device__ static int source(int piece, int t) { return 32 * t + 8 * piece; }
   /// Lane 2r copies the four bytes that row r's scale is in, lane 2r + 1 those of its zero point.
-  __device__ const void* scale_word(unsigned first_block, int stage, int which) const {
-    const unsigned at = first_block + static_cast<unsigned>(block(stage));
-    const auto address = which == 0 ? reinterpret_cast<std::uintptr_t>(scales) + 2 * at
-                                    : reinterpret_cast<std::uintptr_t>(zeros) + at / 2;
+  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
+    const std::int64_t at = first_block + block(stage);
+    const auto address = which == 0 ? reinterpret_cast<std::uintptr_t>(scales + at)
+                                    : reinterpret_cast<std::uintptr_t>(zeros + at / 2);
     return reinterpret_cast<const void*>(address / 4 * 4);
   }
-  /// Of a block, from the word that it is in. Tensors begin at whole words.
-  __device__ static float scale(std::uint32_t word, unsigned block) {
-    return to_float(__ushort_as_half(static_cast<unsigned short>(word >> 16 * (block % 2))));
+  /// Of a block, from the words that hold them. Tensors begin at whole words.
+  __device__ static float scale(const WeightStage& stage, int row, unsigned block) {
+    const std::uint32_t word = stage.scales[2 * row] >> 16 * (block % 2);
+    return to_float(__ushort_as_half(static_cast<unsigned short>(word)));
   }
-  /// The zero point above T's kOnes.
-  __device__ float zero(std::uint32_t word, unsigned block) const {
+  /// The block's zero point as an integer above T's kOnes, twice.
+  __device__ std::uint32_t zero(const WeightStage& stage, int row, unsigned block) const {
     const auto byte =
         (static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(zeros)) + block / 2) % 4;
-    const std::uint32_t code = word >> (8 * byte + 4 - block % 2 * 4) & 0xF;
-    return to_float(two_of(kOnes<T> | code, T{}).x);
+    const std::uint32_t code = stage.scales[2 * row + 1] >> (8 * byte + 4 - block % 2 * 4) & 0xF;
+    return kOnes<T> | code << 16 | code;
   }
-  template <typename Stage, typename Inputs>
-  __device__ void multiply(Sums& sums, const Stage& stage, const Inputs& x) const {
+  template <typename Inputs>
+  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const auto low = stage.template read<uint4>(at.t, false);
-    const auto high = stage.template read<uint4>(at.t, true);
-    Sums above;
-    above.add(expanded(low.x), expanded(high.x), x.own(0), T{});
-    above.add(expanded(low.y), expanded(high.y), x.own(1), T{});
-    above.add(expanded(low.z), expanded(high.z), x.own(2), T{});
-    above.add(expanded(low.w), expanded(high.w), x.own(3), T{});
-    const float2 x_sums = x.sums();
-    // Each lane reads the word that it copied.
-    const auto lane = static_cast<int>(threadIdx.x) % kWarp;
-    const unsigned own_block = stage.first_block + static_cast<unsigned>(block(stage.index));
-    const std::uint32_t word = stage.words[lane];
-    const float own = lane % 2 == 0 ? scale(word, own_block) : zero(word, own_block);
-    const auto add = [&](int row, int first) {
-      const float scale_of = __shfl_sync(kWholeWarp, own, 2 * row);
-      const float zero_of = __shfl_sync(kWholeWarp, own, 2 * row + 1);
-      sums.values[0][first] += scale_of * (above[first] - zero_of * x_sums.x);
-      sums.values[0][first + 1] += scale_of * (above[first + 1] - zero_of * x_sums.y);
-    };
-    add(at.g, 0);
-    add(at.g + 8, 2);
+    const auto index = static_cast<unsigned>(block(stage.index));
+    const unsigned low_block = stage.low_block + index;
+    const unsigned high_block = stage.high_block + index;
+    const std::uint32_t low_zero = zero(stage, at.g, low_block);
+    const std::uint32_t high_zero = zero(stage, at.g + 8, high_block);
+    Sums both;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const uint2 low = words_of(stage, half, false);
+      const uint2 high = words_of(stage, half, true);
+      both.add(expanded(low.x, low_zero), expanded(high.x, high_zero), x.own(2 * half), T{});
+      both.add(expanded(low.y, low_zero), expanded(high.y, high_zero), x.own(2 * half + 1), T{});
+    }
+    add_scaled(sums, both, scale(stage, at.g, low_block), scale(stage, at.g + 8, high_block));
   }
-  __device__ static uint4 expanded(std::uint32_t word) {
-    return {above_ones<T>(word, 0x000F000FU), above_ones<T>(word >> 4, 0x000F000FU),
-            above_ones<T>(word >> 8, 0x000F000FU), above_ones<T>(word >> 12, 0x000F000FU)};
+  __device__ static uint4 expanded(std::uint32_t word, std::uint32_t zero) {
+    return {two(word, zero), two(word >> 4, zero), two(word >> 8, zero), two(word >> 12, zero)};
+  }
+  __device__ static std::uint32_t two(std::uint32_t word, std::uint32_t zero) {
+    return bits_of(__hsub2(two_of(above_ones<T>(word, 0x000F000FU), T{}), two_of(zero, T{})));
   }
 };
 

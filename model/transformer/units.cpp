@@ -49,9 +49,9 @@ Units::Units(const Weights& weights, int count,
   for (std::size_t i = 0; i < all.size(); ++i) {
     own_[static_cast<std::size_t>(unit(all[i].spec))].push_back(i);
   }
-  used_ = own_;
+  used_by_head_ = own_.back();
   for (const std::size_t i : own_.front()) {
-    if (all[i].spec.role == weights.head_role()) used_.back().push_back(i);
+    if (all[i].spec.role == weights.head_role()) used_by_head_.push_back(i);
   }
 }
 

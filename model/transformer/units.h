@@ -22,11 +22,11 @@ class Units {
   static constexpr int of_attention(int layer) { return 1 + 2 * layer; }
   static constexpr int of_mlp(int layer) { return 2 + 2 * layer; }
   int head() const { return count() - 1; }
-  int count() const { return static_cast<int>(used_.size()); }
+  int count() const { return static_cast<int>(own_.size()); }
 
   /// Numbers of the parameters that it uses, in Weights::all.
   const std::vector<std::size_t>& used(int unit) const {
-    return used_[static_cast<std::size_t>(unit)];
+    return unit == head() ? used_by_head_ : own(unit);
   }
   /// Those that it has: their gradients are complete once backward has passed it.
   const std::vector<std::size_t>& own(int unit) const {
@@ -40,7 +40,7 @@ class Units {
   Units(const Weights& weights, int count, const std::function<int(const ParameterSpec&)>& unit_of);
 
   std::vector<std::vector<std::size_t>> own_;
-  std::vector<std::vector<std::size_t>> used_;
+  std::vector<std::size_t> used_by_head_;
 };
 
 }  // namespace vramfit

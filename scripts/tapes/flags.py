@@ -16,6 +16,8 @@ _PASSED_OVER = {
     "allow_global_per_layer_attribute_access", "add_bos_token", "trust_remote_code", "use_mla",
 }  # fmt: skip
 _CHANCES = ("dropout", "drop", "pdrop", "jitter_noise", "layerdrop")
+# Scores are only capped where there is one; null as a class's default says so.
+_CAPS = ("_softcapping",)
 
 
 def shipped_flags(kind):
@@ -35,7 +37,8 @@ def flag_lines(config):
     lines = []
     for key, value in sorted(_flags(config.to_dict())):
         default = usual.get(key, value)
-        other = [] if default is None or _word(default) == _word(value) else [_word(default)]
+        unsaid = default is None and not key.endswith(_CAPS)
+        other = [] if unsaid or _word(default) == _word(value) else [_word(default)]
         lines.append(" ".join(["flag", key, _word(value), *other]))
     return lines
 
@@ -44,12 +47,15 @@ def _flags(config):
     for key, value in config.items():
         if key in _PASSED_OVER or key.startswith("_"):
             continue
-        if isinstance(value, (bool, str)) or (isinstance(value, float) and key.endswith(_CHANCES)):
+        matters = isinstance(value, float) and key.endswith(_CHANCES + _CAPS)
+        if isinstance(value, (bool, str)) or matters:
             yield key, value
 
 
 def _word(value):
-    """A chance matters by whether there is one."""
+    """A chance or a cap matters by whether there is one."""
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else str(int(value > 0))

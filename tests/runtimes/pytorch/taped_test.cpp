@@ -322,6 +322,25 @@ TEST(TapedConfig, WhatWasNullHasNoNumber) {
       {"clip_qkv: is 8.0, and qwen3's code was recorded with null"});
 }
 
+TEST(TapedConfig, ACapThatThereWasIsThere) {
+  Release release = with_tapes();
+  release.tape = [](const std::string& type) -> std::optional<std::string> {
+    if (type != "capped") return std::nullopt;  // a type's tape is read once
+    return tape_of_tests("qwen3") + "flag final_logit_softcapping 1 null\n";
+  };
+  const auto with = [&](const std::string& cap) {
+    std::string config = config_text("capped", false);
+    config.replace(config.find("\"vocab_size\""), 0, cap);
+    taped_config(std::make_shared<const ModelSource>(ModelSource{"m", config}), release);
+  };
+  with("\"final_logit_softcapping\": 20.0, ");
+  const char* recorded = "and qwen3's code was recorded with more than 0";
+  expect_bad_input([&] { with("\"final_logit_softcapping\": null, "); },
+                   {"final_logit_softcapping: is null, ", recorded});
+  expect_bad_input([&] { with(""); },
+                   {"final_logit_softcapping: is null unless it is said, ", recorded});
+}
+
 TEST(TapedConfig, ASizeThatIsNullHasATapeOfItsOwn) {
   const std::string text =
       R"({"model_type": "deepseek_v2", "hidden_size": 4096, "num_attention_heads": 32, "q_lora_rank": )";

@@ -1,0 +1,6 @@
+#include "tests/support/json_once.h"
+
+template class nlohmann::basic_json<>;
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+VRAMFIT_JSON_ONCE(, nlohmann::json);
+VRAMFIT_JSON_ONCE(, nlohmann::ordered_json);

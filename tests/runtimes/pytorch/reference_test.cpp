@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "tests/runtimes/pytorch/cases.h"
 
@@ -189,25 +188,6 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     ++cases;
   }
   EXPECT_EQ(cases, 2);
-}
-
-TEST(Reference, SevenBillionTakeMilliseconds) {
-  const Json row = read_lines(VRAMFIT_REFERENCE "/pytorch_single_gpu.jsonl").at(4);
-  const Json& test_case = row.at("case");
-  ASSERT_EQ(test_case.at("model"), "llama2-7b");
-  const ModelConfig model = model_of(test_case);
-  // Of the processor's time, so that what else a machine does counts little.
-  double best = 1e9;
-  for (int i = 0; i < 20; ++i) {
-    const std::clock_t start = std::clock();
-    run(h200(), measured_release(), model, training_of(test_case), {.detail = {.events = false}});
-    const auto ticks = static_cast<double>(std::clock() - start);
-    best = std::min(best, 1000 * ticks / CLOCKS_PER_SEC);
-  }
-  RecordProperty("milliseconds", std::to_string(best));
-#ifdef NDEBUG
-  EXPECT_LT(best, 20) << "2 to 4 were measured";
-#endif
 }
 
 }  // namespace

@@ -87,7 +87,6 @@ void decode(const AttentionDecode& op) {
   using Sum = Accumulator<Element>;
   const AttentionShape& s = op.shape;
   const KvBlocks& cache = op.cache;
-  require(s.seq == 1, "decoding attends for one token a sequence");
   require_workspace(op.workspace, attention_decode_workspace_bytes(s, op.qkv.format()));
   const QkvHeads<const Element> qkv(input<Element>(op.qkv, s.tokens() * s.qkv_width()), s);
   const Places places(cache, s.batch);
@@ -114,14 +113,6 @@ void decode(const AttentionDecode& op) {
 
 }  // namespace
 
-void CpuDevice::run(const RotaryAppend& op) {
-  const AttentionShape& s = op.shape;
-  require(s.seq == 1, "rotary_append: one token a sequence");
-  run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, op.frequencies, &op.starts,
-                      false});
-  run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
-}
-
 void CpuDevice::run(const KvCacheAppend& op) {
   with_element(op.qkv.format(), [&op](auto e) { append<decltype(e)>(op); });
 }
@@ -133,6 +124,13 @@ void CpuDevice::run(const Advance& op) {
 }
 
 void CpuDevice::run(const AttentionDecode& op) {
+  const AttentionShape& s = op.shape;
+  require(s.seq == 1, "attention_decode: one token a sequence");
+  if (op.frequencies != nullptr) {
+    run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, *op.frequencies,
+                        &op.starts, false});
+  }
+  run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
   with_element(op.qkv.format(), [&op](auto e) { decode<decltype(e)>(op); });
 }
 

@@ -107,25 +107,18 @@ struct KvCacheAppend {
   const Tensor* counts;  ///< (B), int32: how many of a sequence's T tokens; null: all
 };
 
-/// RotaryEmbedding and KvCacheAppend of one token a sequence, at its positions from `starts` on.
-struct RotaryAppend {
-  AttentionShape shape;  ///< seq is 1
-  Tensor& qkv;           ///< (B, (a + 2k)·d); q and k are rotated in place
-  const RopeFrequencies& frequencies;
-  const KvBlocks& cache;
-  const Tensor& starts;  ///< (B), int32
-};
-
 /// counts[b] += by.
 struct Advance {
   Tensor& counts;  ///< (B), int32
   std::int64_t by;
 };
 
-/// One new token a sequence, which is in the cache, against itself and all before it.
+/// RotaryEmbedding and KvCacheAppend of one new token a sequence, which then attends to itself and
+/// all before it.
 struct AttentionDecode {
-  AttentionShape shape;  ///< seq is 1
-  const Tensor& qkv;     ///< (B, (a + 2k)·d), rotated
+  AttentionShape shape;                ///< seq is 1
+  Tensor& qkv;                         ///< (B, (a + 2k)·d); q and k are rotated in place
+  const RopeFrequencies* frequencies;  ///< null: q and k stay as they are
   const KvBlocks& cache;
   const Tensor& starts;  ///< (B), int32: its position
   Tensor& out;           ///< (B, a·d)

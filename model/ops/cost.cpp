@@ -208,25 +208,20 @@ OpCost cost(const KvCacheAppend& op) {
               cache_bytes(op.cache, op.shape, appended)};
 }
 
-OpCost cost(const RotaryAppend& op) {
-  const AttentionShape& s = op.shape;
-  const std::int64_t rotated = s.tokens() * (s.q_width() + s.kv_width());
-  const std::int64_t appended = s.tokens() * s.kv_heads;
-  return {"rotary_append", "",
-          2 * bytes_of(op.qkv, rotated) + bytes_of(op.qkv, s.tokens() * s.kv_width()) +
-              cache_bytes(op.cache, s, appended)};
-}
-
 OpCost cost(const Advance& op) { return {"advance", "", 2 * bytes(op.counts)}; }
 
-// Lengths are the device's to know: a sequence has at most so many positions.
+// Lengths are the device's to know: a sequence has at most so many positions, of which all but the
+// newest are read, and that one is written.
 OpCost cost(const AttentionDecode& op) {
+  const AttentionShape& s = op.shape;
   const std::int64_t length = op.cache.positions();
-  const std::int64_t read = op.shape.batch * length * op.shape.kv_heads;
-  const std::uint64_t query = bytes_of(op.qkv, op.shape.batch * op.shape.q_width());
-  const auto scores = static_cast<double>(op.shape.batch * op.shape.heads * length);
-  return {"attention_decode", "", cache_bytes(op.cache, op.shape, read) + query + bytes(op.out),
-          2 * 2 * scores * static_cast<double>(op.shape.head_dim)};
+  const std::int64_t rotated =
+      op.frequencies == nullptr ? 0 : s.batch * (s.q_width() + s.kv_width());
+  const auto scores = static_cast<double>(s.batch * s.heads * length);
+  return {"attention_decode", "",
+          cache_bytes(op.cache, s, s.batch * length * s.kv_heads) + bytes(op.qkv) +
+              bytes_of(op.qkv, rotated) + bytes(op.out),
+          2 * 2 * scores * static_cast<double>(s.head_dim)};
 }
 
 // Logits of a chunk need not leave the chip, in principle.

@@ -47,7 +47,6 @@
   of(AttentionForward)     \
   of(AttentionBackward)    \
   of(KvCacheAppend)        \
-  of(RotaryAppend)         \
   of(AttentionDecode)      \
   of(Advance)              \
   of(HeadLoss)             \

@@ -93,15 +93,11 @@ Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, Tensor
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
   const KvBlocks cache = sequence.cache->layer(layer);
-  if (model.config.rope) {
-    context.device.run(RotaryAppend{shape, qkv, model.frequencies, cache, *sequence.starts()});
-  } else {
-    context.device.run(KvCacheAppend{shape, qkv, cache, sequence.starts(), nullptr});
-  }
   Tensor out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   Tensor workspace = context.bytes({"attention_workspace", layer},
                                    attention_decode_workspace_bytes(shape, qkv.format()));
-  context.device.run(AttentionDecode{shape, qkv, cache, *sequence.starts(), out, workspace});
+  context.device.run(AttentionDecode{shape, qkv, model.config.rope ? &model.frequencies : nullptr,
+                                     cache, *sequence.starts(), out, workspace});
   return out;
 }
 

@@ -109,6 +109,15 @@ __device__ inline void copy_async(unsigned to, const void* global, bool there) {
 __device__ inline void copy_async(void* shared, const void* global, bool there = true) {
   copy_async(shared_address(shared), global, there);
 }
+/// The same of what is read once, and would drive other lines out of L2.
+__device__ inline void copy_async_once(unsigned to, const void* global, bool there) {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(to),
+      "l"(global), "r"(there ? 16 : 0), "l"(policy)
+      : "memory");
+}
 /// The same for 4 bytes that others will read as well.
 __device__ inline void copy_word_async(unsigned to, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");

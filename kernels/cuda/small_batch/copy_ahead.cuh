@@ -4,11 +4,13 @@
 
 namespace vramfit::gpu {
 
-/// How a warp runs ahead: in a ring of `kDepth` steps, of `kStages` stages each.
-template <int kDepth_, int kStages_>
+/// How a warp runs ahead: in a ring of `kDepth` steps, of `kStages` stages each. `kOnce`: its bytes
+/// leave L2 before others.
+template <int kDepth_, int kStages_, bool kOnce_ = false>
 struct Ring {
   static constexpr int kDepth = kDepth_;
   static constexpr int kStages = kStages_;
+  static constexpr bool kOnce = kOnce_;
 };
 
 template <typename Stages>
@@ -25,6 +27,11 @@ template <typename Stages>
 using Half = Ring<64 / Stages::kWarps, 1>;
 template <typename Stages>
 using Shallow = Ring<Stages::kWarps == kFewWarps ? 5 : 3, 1>;
+
+/// For one row. Where a byte takes many instructions no more need be under way, and what else is
+/// read waits behind it.
+template <typename Stages>
+using OneRowRing = Ring<Stages::kScaleWords ? 2 : 64 / Stages::kWarps, 2, true>;
 
 /// 16 bytes, wherever they lie, of which `count` are the row's.
 inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint8_t* from,
@@ -62,6 +69,15 @@ class Ahead {
     wait_for_copies<Ring::kDepth - 2>();
     __syncwarp();
     copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+  }
+  /// Of the row whose words of scales the lane copies, the first block in the weight.
+  __device__ static unsigned first_block(const SmallBatch<T>& f, const Stages& weight, int tile) {
+    if constexpr (Stages::kScaleWords) {
+      const int lane = static_cast<int>(threadIdx.x) % kWarp;
+      return static_cast<unsigned>(TileRow(f, lane / 2).nearest(tile) * weight.blocks);
+    } else {
+      return 0;
+    }
   }
   /// The offset of the step after.
   __device__ static int after(int slot) {
@@ -110,8 +126,15 @@ class Ahead {
     const std::uint8_t* low = low_ + i * kRowBytes;
     const std::uint8_t* high = high_ + i * kRowBytes;
     if constexpr (kPacked) {
-      copy_async(to_ + offset, low, left > 0);
-      copy_async(to_ + offset + 8 * kRowBytes, high, left > 0);
+      const auto copy = [left](unsigned to, const std::uint8_t* from) {
+        if constexpr (Ring::kOnce) {
+          copy_async_once(to, from, left > 0);
+        } else {
+          copy_async(to, from, left > 0);
+        }
+      };
+      copy(to_ + offset, low);
+      copy(to_ + offset + 8 * kRowBytes, high);
     } else {
       copy_bytes(ring_ + offset + place(), low, left);
       copy_bytes(ring_ + offset + place() + 8 * kRowBytes, high, left);

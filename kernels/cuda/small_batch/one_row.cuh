@@ -2,12 +2,16 @@
 
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/held_row.cuh"
 
 namespace vramfit::gpu {
 
 /// x's pieces of a stage.
 struct StagedRow {
+  static constexpr bool kSums = true;
+
   const std::uint8_t* first;  ///< a lane's 16 bytes of the first piece
+  float sum;                  ///< of the stage's elements, where the weight wants it
 
   /// The same for all columns: the sums of the others are not looked at.
   __device__ uint4 own(int piece) const {
@@ -15,39 +19,46 @@ struct StagedRow {
   }
 };
 
-/// Registers of a thread. Beside 512 of them the kernel that comes next has room to begin.
-inline constexpr int kOneRowRegisters = 88;
+/// Registers of a thread. Beside a block's the kernel that comes next has room to begin.
+template <typename Stages>
+inline constexpr int kOneRowRegisters = Stages::kWarps == kFewWarps ? 168 : 88;
 
-/// As `small_batch`, see small_batch.cu, does many rows, this does one, of packed rows, with a
-/// weight whose values are looked up: instructions take longer than its bytes. A tile is hardly
-/// more than a step of each warp, so that what surrounds its product is short: a warp leaves its 16
-/// sums and goes on, and each tile's are finished by another warp, which alone waits for the rest.
-template <typename T, typename Stages>
-__global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Stages weight) {
-  using Ring = Deep<Stages>;
+/// As `small_batch`, see small_batch.cu, does many rows, this does one, which is held, with a
+/// packed weight. A tile is hardly more than a step of each warp, so that what surrounds its
+/// product is short: a warp leaves its 16 sums and goes on, and each tile's are finished by another
+/// warp, which alone waits for the rest. Codes: what the row is quantised to; void: it is not.
+template <typename T, typename Stages, typename Codes>
+__global__ void __maxnreg__(kOneRowRegisters<Stages>)
+    one_row(const SmallBatch<T> f, Stages weight) {
+  using Ring = OneRowRing<Stages>;
   using AheadOf = Ahead<T, Stages, Ring, true>;
+  using Sum = SumOf<Stages>;
   constexpr int kWarps = Stages::kWarps;
   // Of as many tiles as warps: until the first's are written again, the warp that finishes it, and
   // with it all others, has gone on.
-  __shared__ float partials[kWarps][kWarps][kTileRows];
+  __shared__ Sum partials[kWarps][kWarps][kTileRows];
+  __shared__ float reduced[3][kMaxWarps];
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const row = table + Stages::kTableBytes;
+  auto* const stage_sums = reinterpret_cast<float*>(row + f.input.stride);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  std::uint8_t* const ring = row + f.input.stride + warp * AheadOf::kRing;
+  std::uint8_t* const ring =
+      row + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) + warp * AheadOf::kRing;
 
   start_next_kernel();
+  // What is read but once comes before the ring's bytes, behind which it would wait.
+  HeldRow<Stages, Codes, kMostHeld, T> input(f.input);
   const Share share(f, 1);
-  AheadOf ahead(f, weight, share, ring);
-  weight.fill(reinterpret_cast<std::uint32_t*>(table));
-  prefetch_norm(f.input);
   prefetch_of_rows(f, share);
-  wait_for_previous_kernels();
-  if (f.input.copied) {
-    copy_rows<Stages>(f.input, 0, row, nullptr);
-  } else {
-    bring_rows<Stages, void, true>(f.input, row, nullptr);
+  AheadOf ahead(f, weight, share, ring);
+  if constexpr (Stages::kTableBytes > 0) {
+    weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
+  wait_for_previous_kernels();
+  const float x_scale = input.read(f.input.x, reduced);
+  input.store(row, f.input.slots, stage_sums);
+  __syncthreads();
 
   const Place at;
   const TileRow own_row(f, lane % kTileRows);
@@ -58,6 +69,7 @@ __global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Sta
     typename Stages::Sums sums;
     Element<T> element;
     if (finishes) element = Element<T>(f, lane < kTileRows ? own_row.of(tile) : -1, 0);
+    const unsigned first_block = AheadOf::first_block(f, weight, tile);
     for (int first = warp * Ring::kStages; first < f.stages; first += kWarps * Ring::kStages) {
       ahead.wait_for_step(slot);
 #pragma unroll
@@ -65,8 +77,9 @@ __global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Sta
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
         const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(sums, WeightStage{codes, words, stage, 0, 0},
-                        StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t});
+        weight.multiply(sums, WeightStage{codes, words, stage, first_block},
+                        StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t,
+                                  Stages::kSumsStages ? stage_sums[stage] : 0.0F});
       }
       slot = AheadOf::after(slot);
     }
@@ -79,13 +92,14 @@ __global__ void __maxnreg__(kOneRowRegisters) one_row(const SmallBatch<T> f, Sta
       arrive_at_barrier(turn, kWarps * kWarp);
     } else {
       named_barrier(turn, kWarps * kWarp);
-      float y = 0;
+      Sum y = 0;
 #pragma unroll
       for (int i = 0; i < kWarps; i += 2) {
         y += partials[turn][i + lane / kTileRows][lane % kTileRows];
       }
       y += __shfl_xor_sync(kWholeWarp, y, kTileRows);
-      element.template write<2>(f, y, nullptr);
+      element.template write<2>(f, static_cast<float>(y),
+                                std::is_void_v<Codes> ? nullptr : &x_scale);
     }
     turn = turn + 1 == kWarps ? 0 : turn + 1;
   }

@@ -11,8 +11,8 @@
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
 // the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
 // warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
-// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own
-// with a weight whose values are looked up, see one_row.cuh.
+// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own,
+// see one_row.cuh.
 
 namespace vramfit {
 namespace {
@@ -21,6 +21,8 @@ using namespace gpu;
 
 /// x's pieces of a stage.
 struct StagedRows {
+  static constexpr bool kSums = false;
+
   const std::uint8_t* first;  ///< a lane's 16 bytes of the first row's first piece
   int stride;
   int rows;
@@ -44,8 +46,7 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   using AheadOf = Ahead<T, Stages, Ring, kPacked>;
   constexpr int kWarps = Stages::kWarps;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
-  using Sum =
-      std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
+  using Sum = SumOf<Stages>;
   __shared__ float x_scales[kColumns];
   __shared__ Sum partials[2][kWarps * kSums];
   auto* table = dynamic_shared<std::uint8_t>();
@@ -74,12 +75,7 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
     typename Stages::Sums sums;
     const Finish<kWarps, T> finish(f, share, tile);
-    unsigned low_block = 0;
-    unsigned high_block = 0;
-    if constexpr (Stages::kScaleWords) {
-      low_block = static_cast<unsigned>(TileRow(f, at.g).nearest(tile) * weight.blocks);
-      high_block = static_cast<unsigned>(TileRow(f, at.g + 8).nearest(tile) * weight.blocks);
-    }
+    const unsigned first_block = AheadOf::first_block(f, weight, tile);
     for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
          first += kWarps * Ring::kStages) {
       ahead.wait_for_step(slot);
@@ -88,7 +84,7 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
         const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(sums, WeightStage{codes, words, stage, low_block, high_block},
+        weight.multiply(sums, WeightStage{codes, words, stage, first_block},
                         StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
                                    f.input.stride, f.input.rows});
       }
@@ -146,7 +142,7 @@ void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaSt
   if (f.input.all_slots <= kEncodingThreads) {
     start_with(Constant<1>{});
   } else {
-    start_with(Constant<kMostHeld>{});
+    start_with(Constant<kMostEncoded>{});
   }
   f.input.encoded = encoded;
   f.input.scales = scales;
@@ -179,7 +175,7 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
         f.packed && f.input.norm_weight == nullptr && std::is_same_v<T, typename Stages::Input>;
   } else {
     // One row the blocks do as fast themselves.
-    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostHeld * kEncodingThreads;
+    f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostEncoded * kEncodingThreads;
     if (f.input.copied) encode<Stages, Codes>(f, rows, workspace, stream);
   }
   f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
@@ -219,9 +215,9 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
 }
 
 /// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
-template <typename T, typename Stages>
+template <typename T, typename Stages, typename Codes>
 bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 1024;
+  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 2048;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
@@ -231,13 +227,14 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   f.input.rows = 1;
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.slots = f.rank_stages * kStageSlots<Stages>;
-  f.input.copied = f.input.norm_weight == nullptr;
   f.input.stride = 16 * f.input.slots;
-  const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, Deep<Stages>>;
-  if (!f.packed || shared > most) return false;
+  const bool held = f.input.slots <= kMostHeld * Stages::kWarps * kWarp;
+  const int shared = Stages::kTableBytes + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) +
+                     kRingBytes<Stages, OneRowRing<Stages>>;
+  if (!f.packed || !held || shared > most) return false;
   start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
          Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
-        one_row<T, Stages>, f, weight);
+        one_row<T, Stages, Codes>, f, weight);
   return true;
 }
 
@@ -247,8 +244,8 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    if constexpr (Stages::kTableBytes > 0) {
-      if (rows == 1 && launch_one_row(f, stages, stream)) return;
+    if constexpr (!std::is_same_v<typename Stages::Input, float>) {
+      if (rows == 1 && launch_one_row<T, Stages, Codes>(f, stages, stream)) return;
     }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }

@@ -33,8 +33,7 @@ struct WeightStage {
   const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
   const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
   int index;                    ///< of the row's stages
-  unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
-  unsigned high_block;          ///< row g + 8's
+  unsigned first_block;  ///< of 4 bits: of the row that the lane copied a word of, its lower bits
 
   /// From the place of row g's; `high`: of row g + 8.
   template <typename Vector>
@@ -67,5 +66,10 @@ struct TensorCoreSums {
     high[1] = (*this)[3];
   }
 };
+
+/// What a format's products are summed in.
+template <typename Stages>
+using SumOf =
+    std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
 
 }  // namespace vramfit::gpu

@@ -17,6 +17,8 @@ namespace vramfit::gpu {
 /// Neighbours in memory are neighbours in a register.
 struct NaturalOrder {
   static constexpr bool kNatural = true;
+  /// Whether one row is multiplied by way of the sums of its stages.
+  static constexpr bool kSumsStages = false;
   static constexpr int order(int i) { return i; }
 };
 
@@ -209,8 +211,7 @@ struct EightBitStages : NaturalOrder {
   }
 };
 
-/// What formats of 4 bits have in common: a stage has two halves of 64 elements, in each of which a
-/// lane has 16, two words of codes. Sums over a block are scaled as they are added.
+/// What formats of 4 bits have in common: sums over a block are scaled as they are added.
 struct FourBitStages {
   using Sums = TensorCoreSums<float, 1>;
   static constexpr int kElements = 2 * kRowBytes;
@@ -220,24 +221,12 @@ struct FourBitStages {
   const std::uint8_t* codes;
   int blocks;  ///< of a row
 
-  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
-  /// Two words of the codes in a half, of row g or of row g + 8.
-  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
-    const Place at;
-    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
-  }
   /// The block of a row; what is beyond the row is multiplied by zeros.
   __device__ int block(int index) const { return min(index, blocks - 1); }
-  __device__ static void add_scaled(Sums& sums, const Sums& more, float low, float high) {
-    sums.values[0][0] += low * more[0];
-    sums.values[0][1] += low * more[1];
-    sums.values[0][2] += high * more[2];
-    sums.values[0][3] += high * more[3];
-  }
 };
 
-/// Values of blocks of 64 are looked up two at a time, by each lane in a table of its own bank.
-/// `kRow`: the format's place in the table.
+/// Values of blocks of 64, two in a stage, are looked up two at a time, by each lane in a table of
+/// its own bank. `kRow`: the format's place in the table.
 template <typename T, std::size_t kRow>
 struct CodebookStages : FourBitStages, NaturalOrder {
   using Input = T;
@@ -273,9 +262,19 @@ struct CodebookStages : FourBitStages, NaturalOrder {
       Sums block;
       block.add(expanded(low.x), expanded(high.x), x.own(2 * half), T{});
       block.add(expanded(low.y), expanded(high.y), x.own(2 * half + 1), T{});
-      add_scaled(sums, block, __uint_as_float(stage.scales[2 * at.g + half]),
-                 __uint_as_float(stage.scales[2 * (at.g + 8) + half]));
+      const float low_scale = __uint_as_float(stage.scales[2 * at.g + half]);
+      const float high_scale = __uint_as_float(stage.scales[2 * (at.g + 8) + half]);
+      sums.values[0][0] += low_scale * block[0];
+      sums.values[0][1] += low_scale * block[1];
+      sums.values[0][2] += high_scale * block[2];
+      sums.values[0][3] += high_scale * block[3];
     }
+  }
+  /// A lane has 16 elements of a block, two words of codes.
+  __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
+  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
+    const Place at;
+    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
   }
   /// Byte `kByte`'s, in three instructions: the compiler would shift, mask and add.
   template <int kByte>
@@ -296,18 +295,20 @@ struct CodebookStages : FourBitStages, NaturalOrder {
   }
 };
 
-/// Whole numbers in blocks of 128, less their zero points.
+/// Whole numbers in blocks of 128, a stage's, less their zero points.
 template <typename T>
 struct OffsetStages : FourBitStages {
   using Input = T;
   static constexpr int kTableBytes = 0;
   static constexpr bool kNatural = false;
+  static constexpr bool kSumsStages = true;
   /// Codes fall out of a word that is shifted by 0, 4, 8 and 12 bits.
   static constexpr int order(int i) { return i % 2 * 4 + (i / 2 ^ 1); }
 
   const __half* scales;
   const std::uint8_t* zeros;
 
+  __device__ static int source(int piece, int t) { return 32 * t + 8 * piece; }
   /// Lane 2r copies the four bytes that row r's scale is in, lane 2r + 1 those of its zero point.
   __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
     const std::int64_t at = first_block + block(stage);
@@ -315,41 +316,62 @@ struct OffsetStages : FourBitStages {
                                     : reinterpret_cast<std::uintptr_t>(zeros + at / 2);
     return reinterpret_cast<const void*>(address / 4 * 4);
   }
-  /// Of a block, from the words that hold them. Tensors begin at whole words.
-  __device__ static float scale(const WeightStage& stage, int row, unsigned block) {
-    const std::uint32_t word = stage.scales[2 * row] >> 16 * (block % 2);
-    return to_float(__ushort_as_half(static_cast<unsigned short>(word)));
+  /// Of a block, from the word that it is in, the bits of a float. Tensors begin at whole words.
+  __device__ static std::uint32_t scale(std::uint32_t word, unsigned block) {
+    const auto bits = static_cast<unsigned short>(word >> 16 * (block % 2));
+    return __float_as_uint(to_float(__ushort_as_half(bits)));
   }
-  /// The block's zero point as an integer above T's kOnes, twice.
-  __device__ std::uint32_t zero(const WeightStage& stage, int row, unsigned block) const {
+  /// The zero point as an integer above T's kOnes, twice.
+  __device__ std::uint32_t zero(std::uint32_t word, unsigned block) const {
     const auto byte =
         (static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(zeros)) + block / 2) % 4;
-    const std::uint32_t code = stage.scales[2 * row + 1] >> (8 * byte + 4 - block % 2 * 4) & 0xF;
+    const std::uint32_t code = word >> (8 * byte + 4 - block % 2 * 4) & 0xF;
     return kOnes<T> | code << 16 | code;
   }
+  /// One row's codes are multiplied as they stand above T's kOnes: that and the zero point are
+  /// taken from a block's sum by way of x's. For many rows those sums take longer than they spare.
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+    // Each lane reads the word that it copied.
+    const auto lane = static_cast<int>(threadIdx.x) % kWarp;
+    const unsigned own_block = stage.first_block + static_cast<unsigned>(block(stage.index));
+    const std::uint32_t word = stage.scales[lane];
+    const std::uint32_t own = lane % 2 == 0 ? scale(word, own_block) : zero(word, own_block);
     const Place at;
-    const auto index = static_cast<unsigned>(block(stage.index));
-    const unsigned low_block = stage.low_block + index;
-    const unsigned high_block = stage.high_block + index;
-    const std::uint32_t low_zero = zero(stage, at.g, low_block);
-    const std::uint32_t high_zero = zero(stage, at.g + 8, high_block);
-    Sums both;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const uint2 low = words_of(stage, half, false);
-      const uint2 high = words_of(stage, half, true);
-      both.add(expanded(low.x, low_zero), expanded(high.x, high_zero), x.own(2 * half), T{});
-      both.add(expanded(low.y, low_zero), expanded(high.y, high_zero), x.own(2 * half + 1), T{});
-    }
-    add_scaled(sums, both, scale(stage, at.g, low_block), scale(stage, at.g + 8, high_block));
+    const auto of_row = [&](int row, int which) {
+      return __shfl_sync(kWholeWarp, own, 2 * row + which);
+    };
+    const std::uint32_t low_zero = of_row(at.g, 1);
+    const std::uint32_t high_zero = of_row(at.g + 8, 1);
+    const int place = at.chunk(at.t);
+    const auto low = stage.read<uint4>(place, false);
+    const auto high = stage.read<uint4>(place, true);
+    Sums block;
+    const auto add = [&](std::uint32_t low_codes, std::uint32_t high_codes, int piece) {
+      block.add(expanded<Inputs>(low_codes, low_zero), expanded<Inputs>(high_codes, high_zero),
+                x.own(piece), T{});
+    };
+    add(low.x, high.x, 0);
+    add(low.y, high.y, 1);
+    add(low.z, high.z, 2);
+    add(low.w, high.w, 3);
+    const auto add_scaled = [&](int row, int first, std::uint32_t zero) {
+      const float scale_of = __uint_as_float(of_row(row, 0));
+      float offset = 0;
+      if constexpr (Inputs::kSums) offset = to_float(two_of(zero, T{}).x) * x.sum;
+      sums.values[0][first] += scale_of * (block[first] - offset);
+      sums.values[0][first + 1] += scale_of * (block[first + 1] - offset);
+    };
+    add_scaled(at.g, 0, low_zero);
+    add_scaled(at.g + 8, 2, high_zero);
   }
+  template <typename Inputs>
   __device__ static uint4 expanded(std::uint32_t word, std::uint32_t zero) {
-    return {two(word, zero), two(word >> 4, zero), two(word >> 8, zero), two(word >> 12, zero)};
-  }
-  __device__ static std::uint32_t two(std::uint32_t word, std::uint32_t zero) {
-    return bits_of(__hsub2(two_of(above_ones<T>(word, 0x000F000FU), T{}), two_of(zero, T{})));
+    const auto two = [&](std::uint32_t codes) {
+      const std::uint32_t above = above_ones<T>(codes, 0x000F000FU);
+      return Inputs::kSums ? above : bits_of(__hsub2(two_of(above, T{}), two_of(zero, T{})));
+    };
+    return {two(word), two(word >> 4), two(word >> 8), two(word >> 12)};
   }
 };
 

@@ -152,7 +152,7 @@ void check_decoding(DType dtype, Format format, const AttentionShape& prompt, st
   Lab lab(dtype);
   AttentionShape one = prompt;
   one.seq = 1;
-  const std::int64_t positions = prompt.seq + 2;
+  const std::int64_t positions = prompt.seq + 3;
   CacheTwin cache(lab, format, prompt, positions, block);
   const std::int64_t shortest =
       unequal ? std::max<std::int64_t>(prompt.seq - prompt.batch + 1, 1) : prompt.seq;
@@ -168,13 +168,8 @@ void check_decoding(DType dtype, Format format, const AttentionShape& prompt, st
     Twin out = lab.empty({one.tokens(), one.q_width()});
     Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, dtype));
     lab.run([&](Device& device, Side side) {
-      const KvBlocks view = cache.view(side);
-      if (rotated) {
-        device.run(RotaryAppend{one, side(next), frequencies, view, side(lengths)});
-      } else {
-        device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
-      }
-      device.run(AttentionDecode{one, side(next), view, side(lengths), side(out), side(workspace)});
+      device.run(AttentionDecode{one, side(next), rotated ? &frequencies : nullptr,
+                                 cache.view(side), side(lengths), side(out), side(workspace)});
       device.run(Advance{side(lengths), 1});
     });
     lab.expect_close(out, kForward,
@@ -193,6 +188,8 @@ TEST_P(AttentionTest, Decode) {
       }
     }
   }
+  // More positions than as many blocks as a cluster has would read at once.
+  check_decoding(GetParam(), GetParam(), {1, 640, 4, 2, 64}, 0, false);
 }
 
 TEST_P(AttentionTest, DecodeFromEightBits) {
@@ -221,8 +218,13 @@ TEST_P(AttentionTest, DecodeOfALongCache) {
       Twin out = lab.empty({one.tokens(), one.q_width()});
       Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
       lab.run([&](Device& device, Side side) {
-        device.run(AttentionDecode{
-            one, side(qkv), {side(keys), side(values)}, side(starts), side(out), side(workspace)});
+        device.run(AttentionDecode{one,
+                                   side(qkv),
+                                   nullptr,
+                                   {side(keys), side(values)},
+                                   side(starts),
+                                   side(out),
+                                   side(workspace)});
       });
       lab.expect_close(out, kForward, "decode at " + std::to_string(length) + ", " + text(one));
     }

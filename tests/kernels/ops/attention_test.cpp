@@ -228,8 +228,7 @@ void expect_decoded(const AttentionShape& shape, Workbench& bench, const KvBlock
     }
     const Tensor starts = bench.integers(repeated(t, shape.batch), {shape.batch});
     Tensor out = bench.empty({shape.batch, shape.q_width()});
-    bench.device.run(KvCacheAppend{one, qkv, cache, &starts, nullptr});
-    bench.device.run(AttentionDecode{one, qkv, cache, starts, out, workspace});
+    bench.device.run(AttentionDecode{one, qkv, nullptr, cache, starts, out, workspace});
     const std::vector<double> decoded = values_of(out);
     for (std::int64_t b = 0; b < shape.batch; ++b) {
       for (std::int64_t c = 0; c < shape.q_width(); ++c) {

@@ -263,10 +263,16 @@ TEST_F(AttentionCost, OfTheCacheIsOfAllItsKeysAndValues) {
   expect_cost(cost(KvCacheAppend{shape_, qkv_, cache, nullptr, nullptr}), "kv_cache_append",
               2 * kTokens * 2 * 2 * 6 * kBf16, 0);
   const AttentionShape one{3, 1, 4, 2, 6};
-  const Tensor qkv = tensor("qkv", {3, 8 * 6});
+  Tensor qkv = tensor("qkv", {3, 8 * 6});
   Tensor out = tensor("out", {3, 4 * 6});
-  expect_cost(cost(AttentionDecode{one, qkv, cache, starts, out, workspace_}), "attention_decode",
-              (3 * 9 * 2 * 2 * 6 + 2 * 3 * 4 * 6) * kBf16, 2 * 2 * 3 * 4 * 9 * 6);
+  const RopeFrequencies frequencies;
+  const auto decode = [&](const RopeFrequencies* turns) {
+    return cost(AttentionDecode{one, qkv, turns, cache, starts, out, workspace_});
+  };
+  const std::uint64_t bytes = (3 * 9 * 2 * 2 * 6 + 3 * 8 * 6 + 3 * 4 * 6) * kBf16;
+  expect_cost(decode(nullptr), "attention_decode", bytes, 2 * 2 * 3 * 4 * 9 * 6);
+  expect_cost(decode(&frequencies), "attention_decode", bytes + 3 * 6 * 6 * kBf16,
+              2 * 2 * 3 * 4 * 9 * 6);
 }
 
 TEST_F(Cost, OfTheHeadLeavesItsLogitsOnTheChip) {

@@ -1,3 +1,4 @@
+#include "kernels/cuda/attention/decode_parts.h"
 #include "kernels/cuda/attention/kv_places.cuh"
 #include "kernels/cuda/attention/kv_store.cuh"
 #include "kernels/cuda/base/launch.h"
@@ -68,10 +69,12 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void launch(const RotaryAppend& op, cudaStream_t stream) {
+void launch_append(const AttentionDecode& op, cudaStream_t stream) {
   const AttentionShape& s = op.shape;
-  expect(s.seq == 1 && 2 * op.frequencies.pairs == s.head_dim,
-         "rotary_append: one token a sequence, whose heads are turned whole");
+  if (op.frequencies == nullptr) {
+    launch(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr}, stream);
+    return;
+  }
   with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     with_stored<T>(op.cache.keys.format(), [&](auto stored) {
@@ -84,8 +87,9 @@ void launch(const RotaryAppend& op, cudaStream_t stream) {
                                                 static_cast<int>(s.heads),
                                                 static_cast<int>(s.head_dim / 2)};
       const std::int64_t warps = s.batch * (s.heads + 2 * s.kv_heads);
-      start({"rotary_append", ceil_divide(warps * kWarp, kThreads), kThreads, stream, 0, true},
-            rotary_append<T, Stored>, arguments, Frequencies(op.frequencies));
+      start({"attention_decode: append", ceil_divide(warps * kWarp, kThreads), kThreads, stream, 0,
+             true},
+            rotary_append<T, Stored>, arguments, Frequencies(*op.frequencies));
     });
   });
 }

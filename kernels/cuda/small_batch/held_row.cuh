@@ -1,0 +1,132 @@
+#pragma once
+
+#include "kernels/cuda/small_batch/input_rows.cuh"
+
+namespace vramfit::gpu {
+
+/// Slots of a row that a thread holds at most, where its block is one of many that do.
+inline constexpr int kMostHeld = 3;
+
+/// Bytes of the sums of a row's stages, where the weight wants them: whole slots.
+template <typename Stages>
+__host__ __device__ constexpr int stage_sum_bytes(int stages) {
+  return Stages::kSumsStages ? (stages + 3) / 4 * 16 : 0;
+}
+
+/// The sum of a stage, of whose slots neighbouring lanes have one each.
+template <typename Stages>
+__device__ float sum_of_stage(const Floats<8>& slot) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum += slot[i];
+  return warp_sum<kStageSlots<Stages>>(sum);
+}
+
+/// A row of whole slots of 16 bytes, see InputRows, of which each of a block's threads holds
+/// `kHeld` at most: read once, then normalised and quantised in registers. `Codes`: what it is
+/// quantised to; void: it is not.
+template <typename Stages, typename Codes, int kHeld, typename T>
+class HeldRow {
+  static constexpr int kCount = 16 / static_cast<int>(sizeof(typename Stages::Input));
+  using Elements = Pack<T, kCount>;
+
+ public:
+  /// Begins to read the norm's weights, which no kernel before writes.
+  __device__ explicit HeldRow(const InputRows<T>& r) : r_(r) {
+    each([&](int held, int first) {
+      if (r_.norm_weight != nullptr) weights_[held] = Elements::load(r_.norm_weight + first);
+      if (r_.norm_bias != nullptr) biases_[held] = Elements::load(r_.norm_bias + first);
+    });
+  }
+
+  /// Reads the row; returns its scale where it is quantised, otherwise 1.
+  __device__ float read(const T* row, float (&shared)[3][kMaxWarps]) {
+    each([&](int held, int first) { x_[held] = load_floats<T, kCount>(row + first); });
+    if (r_.norm_weight != nullptr) normalise(shared);
+    if constexpr (std::is_void_v<Codes>) {
+      return 1;
+    } else {
+      float largest = 0;
+      each([&](int held, int /*first*/) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) largest = fmaxf(largest, fabsf(x_[held][i]));
+      });
+      largest = block_max(largest, shared[2]);
+      const float scale = fmaxf(__fdiv_rn(largest, kLargest<Codes>), kSmallestScale);
+      const Divisor by_scale(scale);
+      each([&](int held, int /*first*/) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x_[held][i] = by_scale.divide(x_[held][i]);
+      });
+      return scale;
+    }
+  }
+
+  /// The slots of (count, 16 bytes), and the sums of their stages where the weight wants them;
+  /// beyond the row they are 0.
+  __device__ void store(std::uint8_t* slots, int count, float* stage_sums = nullptr) const {
+#pragma unroll
+    for (int held = 0; held < kHeld; ++held) {
+      const int slot = slot_of(held);
+      if (slot >= count) continue;
+      reinterpret_cast<uint4*>(slots)[slot] = encoded_slot<Stages>(x_[held]);
+      if constexpr (Stages::kSumsStages) {
+        const float sum = sum_of_stage<Stages>(x_[held]);
+        if (slot % kStageSlots<Stages> == 0) {
+          stage_sums[slot / kStageSlots<Stages>] = sum;
+        }
+      }
+    }
+  }
+
+ private:
+  __device__ static int slot_of(int held) {
+    return static_cast<int>(threadIdx.x + held * blockDim.x);
+  }
+  /// Calls `body` with each place of what the thread holds of the row, and the first of its
+  /// elements.
+  template <typename Body>
+  __device__ void each(const Body& body) const {
+#pragma unroll
+    for (int held = 0; held < kHeld; ++held) {
+      const int first = first_element<Stages>(slot_of(held));
+      if (first < r_.in) body(held, first);
+    }
+  }
+
+  /// As NormForward rounds it.
+  __device__ void normalise(float (&shared)[3][kMaxWarps]) {
+    const auto count = static_cast<float>(r_.in);
+    float mean = 0;
+    if (r_.norm_bias != nullptr) {
+      float sum = 0;
+      each([&](int held, int /*first*/) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) sum += x_[held][i];
+      });
+      mean = block_sum(sum, shared[0]) / count;
+    }
+    float squares = 0;
+    each([&](int held, int /*first*/) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) squares += (x_[held][i] - mean) * (x_[held][i] - mean);
+    });
+    const float rstd = 1.0F / sqrtf(block_sum(squares, shared[1]) / count + r_.eps);
+    each([&](int held, int /*first*/) {
+      const Floats<kCount> weight = weights_[held].floats();
+      const Floats<kCount> bias = biases_[held].floats();
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        const float y = (x_[held][i] - mean) * rstd * weight[i] + bias[i];
+        x_[held][i] = to_float(from_float<T>(y));
+      }
+    });
+  }
+
+  const InputRows<T>& r_;
+  Floats<kCount> x_[kHeld] = {};
+  Elements weights_[kHeld] = {};
+  Elements biases_[kHeld] = {};
+};
+
+}  // namespace vramfit::gpu

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested release-tests sanitized-tests wheel manylinux page site fuzz measure measure-pytorch quality compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept vllm-questions releases questions tapes breadth league league-played league-rivals overview architecture test tested cpp-tests sanitized wheel manylinux page site fuzz measure measure-pytorch quality compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -89,22 +89,22 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 
 # PyTorch is fetched and unpacked, which takes a minute of one core, while what is tested is compiled. That goes in
 # two lanes, since installing, linking and packing keep one core busy.
-test: system  ## every test: sanitizers, release, Python
+test: system  ## every test, C++ and Python
 	@mkdir -p build
 	@$(MAKE) build/exact/exact.stamp >build/exact.log 2>&1 & exact=$$!; \
 	trap 'kill $$exact 2>/dev/null || true' EXIT; \
 	CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc) $(MAKE) --jobs=2 tested; \
 	wait $$exact || { cat build/exact.log; echo 'Tests that want PyTorch are left out: see above'; }
-	scripts/test $(PRESET) asan
+	scripts/test $(PRESET)
 
-tested: release-tests sanitized-tests build/venv/tables.stamp
+tested: page cpp-tests build/venv/tables.stamp
 
-release-tests: build wheel
-	cmake --build --preset $(PRESET) --target release_tests
+cpp-tests: build wheel
+	cmake --build --preset $(PRESET)
 
-# The second lane: the page first, as linking it would be what is waited for last.
-sanitized-tests: build/asan/build.ninja page
+sanitized: build/asan/build.ninja  ## every C++ test again, with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
+	ctest --preset asan --parallel "$$(nproc)"
 
 wheel: build build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
 	scripts/wheel $(PRESET)

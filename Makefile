@@ -88,7 +88,8 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
 # PyTorch is fetched and unpacked, which takes a minute of one core, while what is tested is compiled. That goes in
-# two lanes, since installing, linking and packing keep one core busy.
+# two lanes, since installing, linking and packing keep one core busy: the page first, as linking it would be what is
+# waited for last.
 test: system  ## every test, C++ and Python
 	@mkdir -p build
 	@$(MAKE) build/exact/exact.stamp >build/exact.log 2>&1 & exact=$$!; \
@@ -102,7 +103,7 @@ tested: page cpp-tests build/venv/tables.stamp
 cpp-tests: build wheel
 	cmake --build --preset $(PRESET)
 
-sanitized: build/asan/build.ninja  ## every C++ test again, with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitized: build/asan/build.ninja  ## C++ tests, but bench's and the GPU's, with AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build --preset asan
 	ctest --preset asan --parallel "$$(nproc)"
 

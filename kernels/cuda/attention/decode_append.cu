@@ -14,7 +14,7 @@ constexpr int kThreads = 128;
 constexpr int kLanePairs = kMostPairs / kWarp;
 
 template <typename T, typename Stored>
-struct RotaryAppended {
+struct Appended {
   T* qkv;
   KvPlaces places;
   KvHeads<Stored> cache;
@@ -27,8 +27,7 @@ struct RotaryAppended {
 /// One warp per head of q, k and v of each token.
 template <typename T, typename Stored>
 __global__ void __launch_bounds__(kThreads)
-    rotary_append(const RotaryAppended<T, Stored> r,
-                  const __grid_constant__ Frequencies frequencies) {
+    append_rotated(const Appended<T, Stored> r, const __grid_constant__ Frequencies frequencies) {
   take_turn();
   const int kv_heads = r.places.kv_heads;
   const int all = r.heads + 2 * kv_heads;
@@ -79,17 +78,17 @@ void launch_append(const AttentionDecode& op, cudaStream_t stream) {
     using T = decltype(element);
     with_stored<T>(op.cache.keys.format(), [&](auto stored) {
       using Stored = decltype(stored);
-      const RotaryAppended<T, Stored> arguments{op.qkv.as<T>(),
-                                                KvPlaces(op.cache),
-                                                KvHeads<Stored>(op.cache),
-                                                integers_of(&op.starts),
-                                                static_cast<int>(s.batch),
-                                                static_cast<int>(s.heads),
-                                                static_cast<int>(s.head_dim / 2)};
+      const Appended<T, Stored> arguments{op.qkv.as<T>(),
+                                          KvPlaces(op.cache),
+                                          KvHeads<Stored>(op.cache),
+                                          integers_of(&op.starts),
+                                          static_cast<int>(s.batch),
+                                          static_cast<int>(s.heads),
+                                          static_cast<int>(s.head_dim / 2)};
       const std::int64_t warps = s.batch * (s.heads + 2 * s.kv_heads);
       start({"attention_decode: append", ceil_divide(warps * kWarp, kThreads), kThreads, stream, 0,
              true},
-            rotary_append<T, Stored>, arguments, Frequencies(*op.frequencies));
+            append_rotated<T, Stored>, arguments, Frequencies(*op.frequencies));
     });
   });
 }

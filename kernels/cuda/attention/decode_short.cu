@@ -10,8 +10,9 @@ using namespace gpu;
 
 /// Blocks that a cluster may have on every GPU that has clusters.
 constexpr std::int64_t kMostBlocks = 8;
-/// Positions that a block reads at most, in units of kFewestPositions.
-constexpr double kMostOfFewest = 1.5;
+/// Positions that a block reads at most, in halves of kFewestPositions: beyond them one kernel more
+/// is the lesser evil.
+constexpr std::int64_t kMostHalves = 3;
 
 /// What a lane has of a head, turned as RotaryEmbedding does it: its partners are half a vector
 /// away. Whole warps do this. `turns`: cosine and sine of each pair.
@@ -57,16 +58,18 @@ __global__ void __launch_bounds__(kDecodeThreads)
   }
   const int position = d.starts[own.b];
   const Split positions(position + 1, d.splits, own.split);
-  if (thread < d.head_dim / 2) {
-    turns[thread] =
-        turns_heads ? cosine_and_sine(position, frequencies.inverse[thread]) : float2{1, 0};
+  static_assert(kMostPairs <= kDecodeThreads);
+  if (turns_heads) {
+    if (thread < d.head_dim / 2) {
+      turns[thread] = cosine_and_sine(position, frequencies.inverse[thread]);
+    }
+    __syncthreads();
   }
-  __syncthreads();
   Floats<N> queries[kHeads];
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     if (h >= own.heads) continue;
-    heads[h] = rotated(heads[h], turns, lane, d.vector_lanes);
+    if (turns_heads) heads[h] = rotated(heads[h], turns, lane, d.vector_lanes);
     queries[h] = heads[h].floats();
 #pragma unroll
     for (int i = 0; i < N; ++i) queries[h][i] *= d.scale;
@@ -76,7 +79,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
     const std::int64_t place = d.places(own.b, position, own.kv_head) * d.head_dim + lane * N;
     T* const k = qkv + (d.heads + own.kv_head) * d.head_dim + lane * N;
     if (warp == 0) {
-      const Pack<T, N> key = rotated(Pack<T, N>::load(k), turns, lane, d.vector_lanes);
+      Pack<T, N> key = Pack<T, N>::load(k);
+      if (turns_heads) key = rotated(key, turns, lane, d.vector_lanes);
       if (vector == 0) {
         key.store(k);
         key.store(d.keys + place);
@@ -129,9 +133,13 @@ template <typename T, int kHeads>
 bool launch_short(const AttentionDecode& op, cudaStream_t stream) {
   constexpr int kPack = kCachePack<T, T>;
   const auto kernel = decode_short<T, kPack, kHeads>;
+  static const bool clusters = has_clusters(kernel);
   Decode<T, T> d(op, kHeads, kPack);
+  const bool whole = d.vector_lanes > 1 && d.vector_lanes * kPack == d.head_dim;
   const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
   d.splits = static_cast<int>(std::min(kMostBlocks, worth));
+  const bool is_short = 2 * worth <= kMostHalves * d.splits;
+  if (!clusters || !whole || !is_short || d.group_blocks > 1) return false;
   const std::size_t shared =
       sizeof(float) * static_cast<std::size_t>((kDecodeWarps + 1) * kHeads * d.head_dim);
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -139,10 +147,7 @@ bool launch_short(const AttentionDecode& op, cudaStream_t stream) {
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kDecodeThreads, shared),
         "attention_decode");
   const std::int64_t blocks = d.blocks(op) * d.splits;
-  const bool is_short = static_cast<double>(worth) <= kMostOfFewest * d.splits &&
-                        2 * blocks <= std::int64_t{each} * multiprocessors;
-  const bool whole = d.vector_lanes > 1 && d.vector_lanes * kPack == d.head_dim;
-  if (!is_short || !whole || d.group_blocks > 1) return false;
+  if (2 * blocks > std::int64_t{each} * multiprocessors) return false;
   start({"attention_decode", static_cast<unsigned>(blocks), kDecodeThreads, stream, shared, true,
          d.splits},
         kernel, d, Frequencies(op.frequencies != nullptr ? *op.frequencies : RopeFrequencies{}),
@@ -153,8 +158,7 @@ bool launch_short(const AttentionDecode& op, cudaStream_t stream) {
 }  // namespace
 
 bool launch_decode_short(const AttentionDecode& op, cudaStream_t stream) {
-  static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
-  if (!clusters || op.cache.keys.format() != op.qkv.format()) return false;
+  if (op.cache.keys.format() != op.qkv.format()) return false;
   bool started = false;
   with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);

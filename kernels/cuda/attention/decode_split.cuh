@@ -117,11 +117,12 @@ struct Split {
 };
 
 /// Brings a split near while kernels before this one are under way, which write no more of it than
-/// the newest position. Where they have yet to say where that is, any place of the cache will do.
+/// the newest position. Where they have yet to say where that is, any place of the cache will do;
+/// it is read past L1, which would keep what it was.
 template <typename T, typename Stored>
 __device__ void prefetch_split(const Decode<T, Stored>& d, std::int64_t b, int kv_head, int split) {
   const int most = static_cast<int>(d.places.blocks * d.places.block);
-  const Split positions(min(max(d.starts[b] + 1, 0), most), d.splits, split);
+  const Split positions(min(max(__ldcg(d.starts + b) + 1, 0), most), d.splits, split);
   const auto thread = static_cast<int>(threadIdx.x);
   const auto* cache = reinterpret_cast<const std::uint8_t*>(thread % 2 == 0 ? d.keys : d.values);
   const int bytes = d.head_dim * static_cast<int>(sizeof(Stored));

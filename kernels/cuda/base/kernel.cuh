@@ -54,6 +54,15 @@ void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), launch.name);
 }
 
+/// Whether the kernel may run in clusters: the GPU has them, and what runs on it was compiled for
+/// such GPUs.
+template <typename... Parameters>
+bool has_clusters(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "clusters");
+  return attributes.ptxVersion >= 90;
+}
+
 /// The kernel after this one may start, as far as it need not wait.
 __device__ inline void start_next_kernel() {
 #if __CUDA_ARCH__ >= 900
@@ -118,7 +127,7 @@ __device__ inline void copy_async_once(unsigned to, const void* global, bool the
       "l"(global), "r"(there ? 16 : 0), "l"(policy)
       : "memory");
 }
-/// The same for 4 bytes that others will read as well.
+/// Copies 4 bytes that others will read as well.
 __device__ inline void copy_word_async(unsigned to, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }

@@ -4,9 +4,6 @@
 
 namespace vramfit::gpu {
 
-/// Slots of a row that a thread holds at most, where its block is one of many that do.
-inline constexpr int kMostHeld = 3;
-
 /// Bytes of the sums of a row's stages, where the weight wants them: whole slots.
 template <typename Stages>
 __host__ __device__ constexpr int stage_sum_bytes(int stages) {
@@ -68,7 +65,7 @@ class HeldRow {
 #pragma unroll
     for (int held = 0; held < kHeld; ++held) {
       const int slot = slot_of(held);
-      if (slot >= count) continue;
+      if (slot >= count) continue;  // whole warps, where they sum: stages are even in number
       reinterpret_cast<uint4*>(slots)[slot] = encoded_slot<Stages>(x_[held]);
       if constexpr (Stages::kSumsStages) {
         const float sum = sum_of_stage<Stages>(x_[held]);

@@ -19,15 +19,16 @@ struct StagedRow {
   }
 };
 
-/// Registers of a thread. Beside a block's the kernel that comes next has room to begin.
+/// Registers of a thread. Beside a block's attention, which comes next, has room to begin.
 template <typename Stages>
 inline constexpr int kOneRowRegisters = Stages::kWarps == kFewWarps ? 168 : 88;
 
 /// As `small_batch`, see small_batch.cu, does many rows, this does one, which is held, with a
-/// packed weight. A tile is hardly more than a step of each warp, so that what surrounds its
+/// packed weight. A tile is few steps of each warp, in 4 bits one, so that what surrounds its
 /// product is short: a warp leaves its 16 sums and goes on, and each tile's are finished by another
 /// warp, which alone waits for the rest. Codes: what the row is quantised to; void: it is not.
-template <typename T, typename Stages, typename Codes>
+/// `kHeld`: slots of it that a thread has.
+template <typename T, typename Stages, typename Codes, int kHeld>
 __global__ void __maxnreg__(kOneRowRegisters<Stages>)
     one_row(const SmallBatch<T> f, Stages weight) {
   using Ring = OneRowRing<Stages>;
@@ -48,7 +49,7 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
 
   start_next_kernel();
   // What is read but once comes before the ring's bytes, behind which it would wait.
-  HeldRow<Stages, Codes, kMostHeld, T> input(f.input);
+  HeldRow<Stages, Codes, kHeld, T> input(f.input);
   const Share share(f, 1);
   prefetch_of_rows(f, share);
   AheadOf ahead(f, weight, share, ring);

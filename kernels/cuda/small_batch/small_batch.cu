@@ -152,9 +152,9 @@ void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaSt
 
 /// Blocks of a cluster that share a tile: two where a whole row of x leaves too little room for the
 /// ring.
-template <typename Stages, typename T>
+template <typename Stages, typename Codes, typename T>
 int ranks_of(const SmallBatch<T>& f, int row_bytes, int rows, int room) {
-  static const bool clusters = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+  static const bool clusters = has_clusters(small_batch<T, Stages, Codes, Half<Stages>, true>);
   const bool fits = std::min(rows, kColumns) * row_bytes + kRingBytes<Stages, Half<Stages>> <= room;
   return clusters && f.input.copied && !fits ? 2 : 1;
 }
@@ -178,7 +178,7 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
     f.input.copied = f.packed && rows > 1 && f.input.all_slots <= kMostEncoded * kEncodingThreads;
     if (f.input.copied) encode<Stages, Codes>(f, rows, workspace, stream);
   }
-  f.ranks = ranks_of<Stages>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
+  f.ranks = ranks_of<Stages, Codes>(f, f.stages * kStageRowBytes, static_cast<int>(rows), most);
   // Steps are whole, also at the end of a row.
   f.rank_stages = ceil_divide(ceil_divide(f.stages, f.ranks), 2) * 2;
   const int row_bytes = f.rank_stages * kStageRowBytes;
@@ -214,10 +214,12 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
   }
 }
 
-/// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it.
+/// Returns false, and starts nothing, where the row or the weight is not as `one_row` wants it:
+/// aligned, and of so few slots that the block's threads hold it.
 template <typename T, typename Stages, typename Codes>
 bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  constexpr int kStatic = Stages::kWarps * Stages::kWarps * kTileRows * 4 + 2048;
+  constexpr int kThreads = Stages::kWarps * kWarp;
+  constexpr int kStatic = Stages::kWarps * kThreads / 2 * 4 + 1024;  // one_row's own shared memory
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   static const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
@@ -228,14 +230,18 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.slots = f.rank_stages * kStageSlots<Stages>;
   f.input.stride = 16 * f.input.slots;
-  const bool held = f.input.slots <= kMostHeld * Stages::kWarps * kWarp;
   const int shared = Stages::kTableBytes + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) +
                      kRingBytes<Stages, OneRowRing<Stages>>;
-  if (!f.packed || !held || shared > most) return false;
-  start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)),
-         Stages::kWarps * kWarp, stream, static_cast<std::size_t>(shared), true},
-        one_row<T, Stages, Codes>, f, weight);
-  return true;
+  if (!f.packed || shared > most) return false;
+  const auto start_with = [&](auto held) {
+    start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)), kThreads, stream,
+           static_cast<std::size_t>(shared), true},
+          one_row<T, Stages, Codes, decltype(held)::value>, f, weight);
+    return true;
+  };
+  if (f.input.slots <= 2 * kThreads) return start_with(Constant<2>{});
+  if (f.input.slots <= 4 * kThreads) return start_with(Constant<4>{});
+  return false;
 }
 
 template <typename T, typename Stages, typename Codes>

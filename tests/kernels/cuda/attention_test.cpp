@@ -190,6 +190,8 @@ TEST_P(AttentionTest, Decode) {
   }
   // More positions than as many blocks as a cluster has would read at once.
   check_decoding(GetParam(), GetParam(), {1, 640, 4, 2, 64}, 0, false);
+  // Seven of them.
+  check_decoding(GetParam(), GetParam(), {1, 400, 4, 2, 64}, 16, false);
 }
 
 TEST_P(AttentionTest, DecodeFromEightBits) {
@@ -209,6 +211,7 @@ TEST_P(AttentionTest, DecodeOfALongCache) {
        {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
     Lab lab(GetParam());
     const std::int64_t positions = 3001;
+    const RopeFrequencies frequencies = rope_frequencies({}, one.head_dim);
     Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
     Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
     Twin qkv = lab.random({one.tokens(), one.qkv_width()});
@@ -220,7 +223,7 @@ TEST_P(AttentionTest, DecodeOfALongCache) {
       lab.run([&](Device& device, Side side) {
         device.run(AttentionDecode{one,
                                    side(qkv),
-                                   nullptr,
+                                   &frequencies,
                                    {side(keys), side(values)},
                                    side(starts),
                                    side(out),

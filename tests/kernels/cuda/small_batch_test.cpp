@@ -130,6 +130,15 @@ TEST_P(SmallBatchTest, MayBeLong) {
   for (const std::int64_t rows : {1, 8}) {
     for (const std::int64_t in : {11008, 28672}) check_plain(rows, in, 16);
   }
+  // As long as a block holds, of 512 threads, and longer.
+  for (const std::int64_t in : {8192, 8320, 16384, 16512}) check_plain(1, in, 16);
+}
+
+TEST_P(SmallBatchTest, MayEndInsideAStage) {
+  const Format linears = precision().linears;
+  const std::int64_t in = linears.row().block == 64 ? 192 : precision().quantized() ? 208 : 40;
+  if (linears.row().block == 128) GTEST_SKIP() << "skipped: blocks are stages";
+  for (const std::int64_t rows : {1, 3}) check_plain(rows, in, 24);
 }
 
 /// First, every block has so many tiles that each of its warps finishes more than one.

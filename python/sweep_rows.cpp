@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/ask/ask.h"
+#include "estimator/ask/sweep.h"
 #include "estimator/fit/program.h"
 #include "model/errors.h"
 #include "model/memory/category.h"
@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-Row row_of(const Estimate& estimate, bool strict) {
+Row row_of(const Sweep::Result& result) {
+  const Estimate& estimate = result.estimate;
   const auto bytes = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   std::vector<std::int64_t> figures = {bytes(estimate.total),
                                        estimate.margin,
@@ -23,17 +24,15 @@ Row row_of(const Estimate& estimate, bool strict) {
   for (std::size_t i = 0; i < kCategories; ++i) {
     figures.push_back(bytes(estimate.peak.by_category[static_cast<Category>(i)]));
   }
-  const bool fits = strict ? estimate.verdict == Verdict::Fits : estimate.fits;
-  return {name(estimate.verdict), fits, std::move(figures), ""};
+  return {name(estimate.verdict), result.fits, std::move(figures), ""};
 }
 
-Row row_at(const Json& flags, const Json& point) {
+Row row_at(Sweep& sweep, const Json& flags, const Json& point) {
   if (point.is_string()) return {"", false, {}, point.get<std::string>()};
   try {
     Json all = flags;
     all.update(point);
-    const FitOptions options = options_of(all);
-    return row_of(estimate(options, fit::this_machine()), options.strict);
+    return row_of(sweep(all));
   } catch (const BadInput& error) {
     return {"", false, {}, error.what()};
   }
@@ -61,8 +60,10 @@ Json parsed(const std::string& text) {
 
 std::vector<Row> rows(const std::string& flags, const std::string& points) {
   const Json shared = parsed(flags);
+  const Environment machine = fit::this_machine();
+  Sweep sweep(machine);
   std::vector<Row> list;
-  for (const Json& point : parsed(points)) list.push_back(row_at(shared, point));
+  for (const Json& point : parsed(points)) list.push_back(row_at(sweep, shared, point));
   return list;
 }
 

@@ -29,19 +29,6 @@ Asked ask(const FitOptions& options, const Environment& environment,
   });
 }
 
-Estimate estimate(const FitOptions& options, const Environment& environment) {
-  return in_typed_names(options.typed, [&] {
-    const Question question = resolve_question(options, environment);
-    if (question.search != nullptr) {
-      throw BadInput("max-" + std::string(question.search->name) +
-                     ": not of many; each run has its size");
-    }
-    if (question.every_card)
-      throw BadInput("gpu: missing; --gpu or --vram names the card of a run");
-    return estimate(question.requests.front(), OomDetail::Untold);
-  });
-}
-
 Asked ask(const nlohmann::json& flags, const Environment& environment) {
   return ask(options_of(flags), environment);
 }

@@ -28,10 +28,6 @@ struct Asked {
 Asked ask(const FitOptions& options, const Environment& environment = {},
           const std::function<void(const std::string& json)>& told = {});
 
-/// One of many estimates, and no more: of a run of one size on one card, without the allocation
-/// that does not fit. Throws as ask() does, and where a size or a card is asked for.
-Estimate estimate(const FitOptions& options, const Environment& environment = {});
-
 /// By `fit`'s flags: {"model": "llama2-7b", "train": true, "batch": 4, "gpu": "rtx4090"}. Keys as
 /// options_of() takes them.
 Asked ask(const nlohmann::json& flags, const Environment& environment = {});

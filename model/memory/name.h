@@ -30,6 +30,8 @@ class Name {
     return result;
   }
 
+  int layer() const { return layer_; }  ///< -1: of none
+
   /// Without layer and part: what the tensor is called in every layer.
   const char* base() const { return base_; }
 

@@ -38,8 +38,12 @@ void Pool::free(const Block& block) noexcept {
 
 Pool::Iterator Pool::best_fit(std::uint64_t bytes) {
   auto best = free_.end();
-  for (auto range = free_.begin(); range != free_.end(); ++range) {
-    if (range->bytes >= bytes && (best == free_.end() || range->bytes < best->bytes)) best = range;
+  std::uint64_t least = ~std::uint64_t{0} / 2;  // that is left; where it does not fit, it wraps
+  for (auto range = free_.begin(); range != free_.end() && least > 0; ++range) {
+    const std::uint64_t left = range->bytes - bytes;
+    if (left >= least) continue;
+    least = left;
+    best = range;
   }
   return best;
 }

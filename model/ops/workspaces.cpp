@@ -89,7 +89,7 @@ std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format f
 }
 
 std::uint64_t optimizer_table_bytes(const std::vector<ParameterUpdate>& updates) {
-  return 64 * static_cast<std::uint64_t>(updates.size());
+  return kOptimizerTableEntry * static_cast<std::uint64_t>(updates.size());
 }
 
 std::uint64_t factor_sums_bytes(const OptimizerKind& kind,

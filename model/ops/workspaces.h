@@ -85,7 +85,9 @@ std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format form
 /// it: likewise.
 std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format format);
 
-/// The device's table of parameters, 64 B each.
+/// The device's table of parameters, so many bytes each.
+inline constexpr Name kOptimizerTable = "optimizer_table";
+inline constexpr std::uint64_t kOptimizerTableEntry = 64;
 std::uint64_t optimizer_table_bytes(const std::vector<ParameterUpdate>& updates);
 
 /// FactorSums of the largest matrix whose v is factored, in fp32.

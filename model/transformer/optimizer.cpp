@@ -86,7 +86,7 @@ void Optimizer::step(OpContext& context, const Weights& weights,
     updates.push_back({&own.back().value, &own.back().gradient, or_null(s.master),
                        or_null(s.momentum), or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
-  Tensor table = context.bytes("optimizer_table", optimizer_table_bytes(updates));
+  Tensor table = context.bytes(kOptimizerTable, optimizer_table_bytes(updates));
   Tensor sums;
   const std::uint64_t sums_bytes = factor_sums_bytes(kind_, updates);
   if (sums_bytes > 0) sums = context.bytes("factor_sums", sums_bytes);

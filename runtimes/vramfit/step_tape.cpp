@@ -1,83 +1,76 @@
 #include "runtimes/vramfit/step_tape.h"
 
-#include <optional>
+#include <algorithm>
 #include <stdexcept>
+
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
 
-/// Has it told for as long as this lives.
-class Watched {
- public:
-  Watched(Ledger& ledger, LedgerObserver& observer) : ledger_(ledger) {
-    ledger_.set_observer(&observer);
-  }
-  ~Watched() { ledger_.set_observer(nullptr); }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-
- private:
-  Ledger& ledger_;
-};
+/// Parameters of one layer that are trained.
+std::int64_t trained_in_layer(const ModelConfig& config, const TrainingOptions& options) {
+  const Adapters adapters(config, options.lora);
+  const auto specs = adapters.none() ? parameter_specs(config) : adapters.parameters(config);
+  return std::count_if(specs.begin(), specs.end(),
+                       [](const ParameterSpec& spec) { return spec.layer == 0; });
+}
 
 }  // namespace
 
-StepTape::StepTape(Ledger& ledger, const std::function<void()>& walk) : ledger_(ledger) {
-  requests_.reserve(1 << 11);
-  acts_.reserve(1 << 12);
-  {
-    const Watched watched(ledger, *this);
-    walk();
-  }
+// Forward begins in the first layer, backward in the last; with adapters the first keeps less of
+// what the second frees.
+pytorch::Fold StepTape::fold_of(const ModelConfig& config, const TrainingOptions& options) {
+  if (!options.mesh.alone() || options.optimizer.on_host) return pytorch::Fold::none(config);
+  return pytorch::Fold::of(config, {0, config.layers}, options.lora ? 2 : 1,
+                           options.checkpointing.every);
+}
+
+StepTape::StepTape(Ledger& asked, const pytorch::Fold& fold, const ModelConfig& walked,
+                   const TrainingOptions& options)
+    : asked_(asked),
+      tape_(fold.layers()),
+      more_in_table_(
+          static_cast<std::uint64_t>(fold.left_out() * trained_in_layer(walked, options)) *
+          kOptimizerTableEntry) {
+  asked.set_observer(this);
+}
+
+pytorch::Recording StepTape::take() {
   if (!closed_) throw std::logic_error("a step frees what was there before it");
-  std::erase_if(acts_, [this](const Act& act) {
-    return act.kind == Act::Kind::Allocate && !requests_[act.request].freed;
-  });
-}
-
-void StepTape::play(int step) {
-  std::optional<StageScope> stage;
-  for (const Act& act : acts_) {
-    switch (act.kind) {
-      case Act::Kind::BeginStage:
-        stage.emplace(ledger_, act.stage, step);
-        break;
-      case Act::Kind::EndStage:
-        stage.reset();
-        break;
-      case Act::Kind::Allocate: {
-        Request& r = requests_[act.request];
-        r.block = ledger_.allocate(r.name, r.category, r.bytes);
-        break;
-      }
-      case Act::Kind::Free: {
-        const Request& r = requests_[act.request];
-        ledger_.free(r.name, r.category, r.bytes, r.block);
-        break;
-      }
-    }
+  pytorch::Recording recording = tape_.take();
+  for (; taken_ < requests_.size(); ++taken_) {
+    const Request& request = requests_[taken_];
+    if (!request.freed) recording.acts[request.act].kind = pytorch::Act::Kind::AllocateToStay;
   }
+  return recording;
 }
 
-void StepTape::stage_begins(Stage stage, int) { acts_.push_back({Act::Kind::BeginStage, stage}); }
+// What is outside the layers' loops names no layer.
+void StepTape::stage_begins(Stage stage, int) {
+  tape_.layer = pytorch::kNoLayer;
+  tape_.begin_stage(stage);
+}
 
-void StepTape::stage_ends(const StageRecord&) { acts_.push_back({Act::Kind::EndStage}); }
+void StepTape::stage_ends(const StageRecord&) {
+  tape_.layer = pytorch::kNoLayer;
+  tape_.end_stage();
+}
 
-void StepTape::allocated(const Name& name, Category category, std::uint64_t bytes,
-                         const Block& block) {
-  const auto number = static_cast<std::uint32_t>(requests_.size());
-  requests_.push_back({name, category, false, bytes, block});
-  acts_.push_back({Act::Kind::Allocate, {}, number});
+// A layer begins with the first tensor that is named after it, but for its input, which the one
+// before it writes; what has no layer's name, and what is freed, goes with it.
+void StepTape::allocated(const Name& name, Category category, std::uint64_t bytes, const Block&) {
+  if (name.layer() >= 0 && name != Name("x", name.layer())) tape_.layer = name.layer();
+  if (name == kOptimizerTable) bytes += more_in_table_;
+  const auto origin = tape_.allocate(category, bytes, name);
+  requests_.push_back({origin, category, bytes, tape_.acts() - 1, false});
 }
 
 void StepTape::freed(const Block& block) noexcept {
-  if (requests_.empty() || block.handle < requests_.front().block.handle) {
-    closed_ = false;
-    return;
-  }
-  const std::uint32_t number = block.handle - requests_.front().block.handle;
-  requests_[number].freed = true;
-  acts_.push_back({Act::Kind::Free, {}, number});
+  Request& request = requests_[block.handle];
+  closed_ &= block.handle >= taken_;
+  request.freed = true;
+  tape_.free(request.origin, request.category, request.bytes);
 }
 
 }  // namespace vramfit

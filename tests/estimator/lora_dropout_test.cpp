@@ -9,7 +9,7 @@ std::uint64_t allocated(const std::vector<std::string>& more) {
   std::vector<std::string> typed = {"--model", "llama3.2-1b", "--train", "--lora", "16",  "--batch",
                                     "2",       "--seq",       "512",     "--gpu",  "h200"};
   typed.insert(typed.end(), more.begin(), more.end());
-  return estimate(parse_options(typed), Environment()).levels.allocated;
+  return ask(parse_options(typed)).answers.front().estimate.levels.allocated;
 }
 
 // torch.nn.functional.dropout saves a mask of a byte an element; its result takes the place of its

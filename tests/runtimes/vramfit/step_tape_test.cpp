@@ -8,6 +8,7 @@
 #include "model/transformer/model_precision.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "runtimes/vramfit/pipeline_split.h"
+#include "runtimes/vramfit/virtual_memory.h"
 
 namespace vramfit {
 namespace {
@@ -64,6 +65,19 @@ void expect_same(const RunReport& walked, const RunReport& played) {
   }
 }
 
+/// Whether few of the layers stand for all.
+bool folds(const ModelConfig& model, const TrainingOptions& options) {
+  const pytorch::Fold fold = StepTape::fold_of(model, options);
+  const ModelConfig few = fold.walked(model);
+  VirtualMemory memory(kUnlimitedBytes, false);
+  StepTape tape(memory.ledger(), fold, few, options);
+  VirtualDevice device(kArch);
+  Trainer trainer(device, memory.ledger(), few, options);
+  const bool loading = fold.holds_for(tape.take());
+  trainer.step([](Device&, Tensor&, Tensor&) {});
+  return fold.folds() && loading && fold.holds_for(tape.take());
+}
+
 /// On a card without end, and on ones where memory ends in each of the steps that take more.
 void expect_played_as_walked(const ModelConfig& model, const TrainingOptions& options) {
   const RunReport walked = dry_run({kArch}, model, options, kSteps, true);
@@ -93,6 +107,7 @@ TEST(StepTape, PlaysEveryOptimizersSteps) {
     SCOPED_TRACE(kind.name);
     TrainingOptions options = small();
     options.optimizer = kind;
+    EXPECT_TRUE(kind.on_host || folds(model, options));
     expect_played_as_walked(model, options);
     options.accumulate = 3;
     options.precision = DType::Fp16;
@@ -106,11 +121,19 @@ TEST(StepTape, PlaysCheckpointingAndAdapters) {
     SCOPED_TRACE(name(kind));
     TrainingOptions options = small();
     options.checkpointing = {kind, 1};
-    expect_played_as_walked(model, options);
+    for (const char* precision : {"bf16", "fp8"}) {
+      options.precision = parse_model_precision(precision);
+      EXPECT_TRUE(folds(model, options)) << precision;
+      expect_played_as_walked(model, options);
+    }
     options.lora.emplace();
     options.lora->rank = 16;
     options.lora->targets = usual_lora_targets(model);
     options.precision = parse_model_precision("nf4");
+    EXPECT_TRUE(folds(model, options));
+    expect_played_as_walked(model, options);
+    options.lora->targets = lora_targets(model);
+    EXPECT_TRUE(folds(model, options));
     expect_played_as_walked(model, options);
   }
 }
@@ -128,13 +151,32 @@ TEST(StepTape, PlaysEveryStrategysSteps) {
   }
 }
 
-TEST(StepTape, ReplaysNoStepThatFreesWhatWasThereBefore) {
-  VirtualSource source;
-  Pool pool(source);
-  Ledger ledger(pool, Counts::Requested, false);
+TEST(StepTape, PlaysFewLayersAndSomeThatAreRecomputed) {
+  ModelConfig model = model_named("tinyllama-1.1b");
+  TrainingOptions options = small();
+  for (const std::int64_t layers : {1, 2, 4, 5, 6, 7}) {
+    SCOPED_TRACE(layers);
+    model.layers = layers;
+    expect_played_as_walked(model, options);
+  }
+  model.layers = 22;
+  for (const std::int64_t every : {2, 3, 5, 7, 30}) {
+    SCOPED_TRACE(every);
+    options.checkpointing = {Checkpoint::Full, every};
+    EXPECT_EQ(folds(model, options), every < 5);
+    expect_played_as_walked(model, options);
+  }
+}
+
+TEST(StepTape, RefusesAStepThatFreesWhatWasThereBefore) {
+  const ModelConfig model = model_named("gpt2-124m");
+  VirtualMemory memory(kUnlimitedBytes, false);
+  Ledger& ledger = memory.ledger();
+  StepTape tape(ledger, pytorch::Fold::none(model), model, small());
   const Block before = ledger.allocate("before", Category::Activations, 512);
-  EXPECT_THROW(StepTape(ledger, [&] { ledger.free("before", Category::Activations, 512, before); }),
-               std::logic_error);
+  tape.take();
+  ledger.free("before", Category::Activations, 512, before);
+  EXPECT_THROW(tape.take(), std::logic_error);
 }
 
 }  // namespace

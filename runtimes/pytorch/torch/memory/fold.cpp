@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <span>
 
 namespace vramfit::pytorch {
@@ -9,10 +10,6 @@ namespace {
 
 /// One that is played again, one to compare it with.
 constexpr std::int64_t kPeriods = 2;
-
-/// The first layers of each kind are not like the others, for what is made once is made there, and
-/// freed there last; nor are the last ones, where backward begins. So many are left alone.
-std::int64_t edge(std::int64_t period) { return std::max<std::int64_t>(period, 2); }
 
 bool repeats_after(std::int64_t period, const ModelConfig& config, const Layers& layers) {
   for (std::int64_t i = layers.first; i + period < layers.end; ++i) {
@@ -51,11 +48,15 @@ Fold Fold::none(const ModelConfig& config) { return {config.layers, 0, 1, 0}; }
 
 Fold Fold::of(const ModelConfig& config) { return of(config, {0, config.layers}); }
 
-Fold Fold::of(const ModelConfig& config, const Layers& layers) {
-  const std::int64_t period = period_of(config, layers);
-  const std::int64_t periods = (layers.end - layers.first - 2 * edge(period)) / period;
+// The first layers of each kind are not like the others, for what is made once is made there, and
+// freed there last; nor are the last ones, where backward begins.
+Fold Fold::of(const ModelConfig& config, const Layers& layers, std::int64_t edge,
+              std::int64_t one_in) {
+  const std::int64_t period = std::lcm(period_of(config, layers), one_in);
+  const std::int64_t left_alone = std::max(period, edge);
+  const std::int64_t periods = (layers.end - layers.first - 2 * left_alone) / period;
   if (periods <= kPeriods) return none(config);
-  return {config.layers, layers.first + edge(period), period, (periods - kPeriods) * period};
+  return {config.layers, layers.first + left_alone, period, (periods - kPeriods) * period};
 }
 
 ModelConfig Fold::walked(const ModelConfig& config) const {

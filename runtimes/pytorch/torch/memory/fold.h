@@ -23,8 +23,10 @@ class Fold {
  public:
   /// Where kinds of layers alternate, whole periods are left out.
   static Fold of(const ModelConfig& config);
-  /// Of no other layers than these.
-  static Fold of(const ModelConfig& config, const Layers& layers);
+  /// Of no other layers than these, of which so many at either end are not like the others, nor is
+  /// one in so many.
+  static Fold of(const ModelConfig& config, const Layers& layers, std::int64_t edge = 2,
+                 std::int64_t one_in = 1);
   static Fold none(const ModelConfig& config);
 
   std::int64_t layers() const { return layers_; }

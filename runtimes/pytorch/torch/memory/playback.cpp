@@ -6,13 +6,6 @@
 #include "model/errors.h"
 
 namespace vramfit::pytorch {
-namespace {
-
-/// PyTorch's tensors have no names.
-constexpr Name kName = "a tensor";
-
-}  // namespace
-
 Playback::Part Playback::ready(Recording recording) {
   if (!fold_.holds_for(recording)) throw LayersDiffer{};
   Part part;
@@ -47,7 +40,7 @@ void Playback::play(const Part& part, int step) {
   }
 }
 
-Block Playback::allocate(const Part& part, const Act& act, const Part::Span& span) {
+inline Block Playback::allocate(const Part& part, const Act& act, const Part::Span& span) {
   std::uint64_t bytes = act.bytes;
   if (act.times != 0) {
     const Times& times = part.times_[span.times + act.times - 1];
@@ -55,7 +48,9 @@ Block Playback::allocate(const Part& part, const Act& act, const Part::Span& spa
     if (bytes == 0) return {};
   }
   if (allocator_ != nullptr) allocator_->use(act.stream);
-  return ledger_.allocate(kName, act.category, bytes);
+  const int above = act.name.layer();
+  const Name name = above < 0 ? act.name : act.name.of(static_cast<int>(span.layer) + above);
+  return ledger_.allocate(name, act.category, bytes);
 }
 
 void Playback::play(const Part& part, const Part::Span& span, int step) {
@@ -69,12 +64,15 @@ void Playback::play(const Part& part, const Part::Span& span, int step) {
       case Act::Kind::Allocate:
         blocks_[span.block + act->slot] = allocate(part, *act, span);
         break;
+      case Act::Kind::AllocateToStay:
+        if (step <= 1) blocks_[span.block + act->slot] = allocate(part, *act, span);
+        break;
       case Act::Kind::AllocateOnce:
         if (Block& once = block(*act); once.bytes == 0) once = allocate(part, *act, span);
         break;
       case Act::Kind::Free:
         if (const Block& freed = block(*act); freed.bytes > 0) {
-          ledger_.free(kName, act->category, act->bytes, freed);
+          ledger_.free(kTensor, act->category, act->bytes, freed);
         }
         break;
       case Act::Kind::Replace:
@@ -83,7 +81,7 @@ void Playback::play(const Part& part, const Part::Span& span, int step) {
         }
         break;
       case Act::Kind::Relabel:
-        ledger_.relabel(kName, act->category, act->to, act->bytes, block(*act));
+        ledger_.relabel(kTensor, act->category, act->to, act->bytes, block(*act));
         break;
       case Act::Kind::BeginStage:
         ledger_.begin_stage(act->stage, step);

@@ -22,7 +22,7 @@ void Tape::use_libraries(DriverCode code, std::uint64_t bytes) {
   add(visit(layer), {.kind = Act::Kind::UseLibraries, .code = code, .bytes = bytes});
 }
 
-Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
+Tape::Origin Tape::allocate(Category category, std::uint64_t bytes, const Name& name) {
   ++allocations_;
   live_ += bytes;
   peak_ = std::max(peak_, live_);
@@ -35,7 +35,8 @@ Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
             .stream = stream,
             .times = times_,
             .slot = slot,
-            .bytes = bytes});
+            .bytes = bytes,
+            .name = name.layer() < 0 ? name : name.of(name.layer() - now.layer)});
   return {now.layer, now.place, slot};
 }
 

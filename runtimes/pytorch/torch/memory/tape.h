@@ -7,6 +7,7 @@
 
 #include "model/memory/category.h"
 #include "model/memory/driver_code.h"
+#include "model/memory/name.h"
 
 namespace vramfit::pytorch {
 
@@ -22,6 +23,9 @@ enum class Stream : std::uint8_t {
 /// PyTorch's pool of them; those of recorded runs have numbers only.
 inline constexpr std::size_t kStreams = 32;
 
+/// PyTorch's tensors have no names.
+inline constexpr Name kTensor = "a tensor";
+
 /// How often each layer of the model that is played takes what a layer that is walked takes once.
 using Times = std::vector<std::int64_t>;
 
@@ -31,7 +35,8 @@ struct Act {
     BeginStage,
     EndStage,
     Allocate,
-    AllocateOnce,  ///< unless some layer did
+    AllocateOnce,    ///< unless some layer did
+    AllocateToStay,  ///< for good: not after the first step
     Free,
     Relabel,
     Replace,  ///< a second block, in a layer that took it no times, by this one
@@ -55,6 +60,7 @@ struct Act {
   std::uint32_t second = 0;  ///< Replace: that one's slot, of the visit whose act this is
   /// As asked for; of UseLibraries, all that is loaded.
   std::uint64_t bytes = 0;
+  Name name = kTensor;  ///< of allocations: its layer, where it has one, counts from the visit's
 
   friend bool operator==(const Act&, const Act&) = default;
 };
@@ -96,7 +102,7 @@ class Tape {
 
   void begin_stage(Stage stage);
   void end_stage();
-  Origin allocate(Category category, std::uint64_t bytes);
+  Origin allocate(Category category, std::uint64_t bytes, const Name& name = kTensor);
   void free(const Origin& block, Category category, std::uint64_t bytes);
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
   /// In a layer that took `second` no times, `by` is what it means from now on. This visit
@@ -108,6 +114,8 @@ class Tape {
   void use_managed(std::uint64_t bytes);
 
   std::uint64_t allocations() const { return allocations_; }  ///< so far
+  /// Acts since the last call of take().
+  std::size_t acts() const { return recording_.acts.size(); }
   /// The most bytes at once so far, as asked for and of the layers that are walked.
   std::uint64_t peak() const { return peak_; }
 

@@ -3,7 +3,7 @@ tests do: processes are forked from this one, and each then is what ./forked was
 card of its own.
 
 Not imported are transformers' Trainer and PEFT, which ask for the card as they come, by
-bitsandbytes; but what they import that does not.
+bitsandbytes; but what takes most of their time, Inductor and datasets.
 """
 
 import atexit
@@ -20,12 +20,17 @@ from importlib import import_module
 from os import _exit  # scripts may replace it
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import patch
 
 import accelerate  # noqa: F401
 import datasets  # noqa: F401
 import torch
 from transformers import AutoModelForCausalLM, LlamaForCausalLM  # noqa: F401
 from vramfit.standin._session import door
+
+# Asked for a GPU, as Inductor asks as it comes, PyTorch's C++ would refuse CUDA to what is forked.
+with patch("torch.cuda.is_available", lambda: True):
+    import_module("torch._inductor.compile_fx")
 
 # The package above them is not there, which `from vramfit.standin import` asks for.
 _run, _session = (import_module(f"vramfit.standin.{name}") for name in ("_run", "_session"))

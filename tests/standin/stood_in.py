@@ -65,6 +65,7 @@ def forked() -> Path:
             **os.environ,
             "HF_HUB_OFFLINE": "1",
             "PYTHONHASHSEED": "0",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # of processes each would import torch
             "PYTHONPATH": str(Path(__file__).parent),
         },
     )

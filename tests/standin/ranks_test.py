@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from stood_in import EXACT, OF_TORCHAUDIO, PACKAGE, ROOT, needs_torch, run_script
+from stood_in import EXACT, PACKAGE, ROOT, needs_torch, run_script
 
 sys.path.insert(0, str(PACKAGE))
 
@@ -202,10 +202,10 @@ def _measured(strategy: str, precision: str) -> dict:
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("strategy", "precision", "left"),
-    [("ddp-view", "bf16", OF_TORCHAUDIO), ("fsdp", "mixed", 0)],
+    ("strategy", "precision"),
+    [("ddp-view", "bf16"), ("fsdp", "mixed")],
 )
-def test_a_rank_takes_what_it_took_on_two_gpus(run_forked, tmp_path, strategy, precision, left):
+def test_a_rank_takes_what_it_took_on_two_gpus(run, tmp_path, strategy, precision):
     """Allocated and reserved at each stage of two steps, to the byte; used within 4 MiB."""
     measured = _measured(strategy, precision)
     script = f"""
@@ -216,16 +216,13 @@ program.timed_step = lambda *_: 1.0
 found = program.of_rank(0, json.loads({json.dumps(measured["case"])!r}))
 open({str(tmp_path / "found")!r}, "w").write(json.dumps(found))
 """
-    ran = run_forked(script, "--gpus", 2, "--steps", 9, gpu="h200")
+    ran = run(script, "--gpus", 2, "--steps", 9, gpu="h200")
     assert ran.returncode == 0, ran.stderr
     stages = json.loads((tmp_path / "found").read_text())["stages"]
     assert len(stages) > 8
     for stage, reading in stages.items():
         there = measured["result"]["stages"][stage]
-        for level in ("alloc", "peak"):
-            held = 0 if stage == "context" else left
-            assert reading[level] + held == there[level], (stage, level)
-        for level in ("reserved", "peak_reserved"):
+        for level in ("alloc", "peak", "reserved", "peak_reserved"):
             assert reading[level] == there[level], (stage, level)
         assert reading["device_used"] == pytest.approx(there["device_used"], abs=4 << 20), stage
 

@@ -14,6 +14,10 @@ ifndef TORCH_PYTHON
 TORCH_PYTHON := $(or $(shell command -v python3),python3)
 endif
 
+# Of Python that is installed what is used is compiled then, and kept: by each process anew, torch takes three times as
+# long. Images for containers forbid that.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Pinned tools in build/venv go before the system's.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 

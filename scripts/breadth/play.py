@@ -8,6 +8,7 @@ a machine without a GPU, it plays by itself on the CPU: NVIDIA's libraries, whic
 stood in for, and nothing else is.
 """
 
+import gc
 import json
 import os
 import signal
@@ -125,6 +126,7 @@ def main(asked, out):
     kinds = asked.get("types") or [
         kind for kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES if asked["only"] in kind
     ]
+    gc.freeze()  # what is there already: collections of a type's process pass it over
     waiting, running = kinds[::-1], {}
     folder = Path(tempfile.mkdtemp())
     while waiting or running:

@@ -8,6 +8,7 @@ that it held of the host's memory at most, beyond those of the program's imports
 programs share are done once.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -85,6 +86,7 @@ class Played:
 
 def main(asked, out, processes):
     cases = json.loads(asked.read_text())
+    gc.freeze()  # what is there already: collections of a case's process pass it over
     waiting, running, begun = cases[::-1], {}, len(cases)
     while waiting or running:
         while waiting and len(running) < processes:

@@ -1,10 +1,13 @@
+import contextlib
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import synthetic
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from vramfit_plots.__main__ import main
-from vramfit_plots.figures import style
+from vramfit_plots.figures import picture, style
 from vramfit_plots.files import data_dir
 from vramfit_plots.report import chapters
 
@@ -111,15 +114,40 @@ def test_pictures_follow_dark_screens(report):
         assert f"fill: {style.INK}" in svg, path.name
 
 
-def test_the_same_run_makes_the_same_report_and_says_where(report, tmp_path, capsys):
-    assert synthetic.report(tmp_path) == 0
-    assert str(tmp_path / "report" / "index.html") in capsys.readouterr().out
+@pytest.fixture(scope="session")
+def again(once) -> Path:
+    """The same report into a folder that holds an older one's page and somebody else's; what the
+    program printed is beside it."""
+
+    def fill(folder: Path) -> None:
+        (folder / "report").mkdir()
+        generator = '<meta name="generator" content="vramfit_plots">'
+        (folder / "report" / "latency.html").write_text(generator)
+        (folder / "report" / "mine.html").write_text("<p>Somebody else's")
+        with (folder / "said").open("w") as said, contextlib.redirect_stdout(said):
+            assert synthetic.report(folder) == 0
+
+    return once("of-predictions-again", fill)
+
+
+def test_the_same_run_makes_the_same_report(report, again):
     for name in PICTURES:
         one = (report / "figures" / f"{name}.svg").read_bytes()
-        assert one == (tmp_path / "report" / "figures" / f"{name}.svg").read_bytes()
+        assert one == (again / "report" / "figures" / f"{name}.svg").read_bytes()
 
 
-def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
+def test_it_says_where_the_report_is(again):
+    assert "report/index.html" in (again / "said").read_text()
+
+
+def test_a_page_that_is_not_made_is_not_an_older_one(again):
+    assert not (again / "report" / "latency.html").exists()
+    assert (again / "report" / "mine.html").exists()
+
+
+def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(picture, "_svg", lambda *_: "<svg/>")  # painting takes most of the time
+    monkeypatch.setattr(FigureCanvasAgg, "print_png", lambda _, path, **__: path.touch())
     content = synthetic.document()
     stale = tmp_path / "report" / "figures"
     stale.mkdir(parents=True)
@@ -135,17 +163,6 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     index = (tmp_path / "report" / "index.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in index
     assert "too few rows to tell about" in (tmp_path / "report" / "wrong.html").read_text()
-
-
-def test_a_page_that_is_not_made_is_not_an_older_one(tmp_path):
-    folder = tmp_path / "report"
-    folder.mkdir()
-    old = '<meta name="generator" content="vramfit_plots">'
-    (folder / "latency.html").write_text(old)
-    (folder / "mine.html").write_text("<p>Somebody else's")
-    assert synthetic.report(tmp_path) == 0
-    assert not (folder / "latency.html").exists()
-    assert (folder / "mine.html").exists()
 
 
 @pytest.mark.parametrize("text", [None, "{", "[]", '{"context": {}, "benchmarks": []}'])

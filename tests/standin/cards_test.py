@@ -173,8 +173,8 @@ LEVELS = ("after", "peak", "reserved", "peak_reserved")
 MORE_BLAS = 32 * MIB - (8 * MIB + 128 * 1024)  # of each of two threads
 
 
-def test_a_training_step_takes_the_same_of_every_card_but_for_these_rules(run):
-    answers = {name: run(TRAINING, gpu=name).answer for name in CARDS.values()}
+def test_a_training_step_takes_the_same_of_every_card_but_for_these_rules(run_forked):
+    answers = {name: run_forked(TRAINING, gpu=name).answer for name in CARDS.values()}
     levels = {
         name: [[stage[level] for level in LEVELS] for stage in answer["stages"]]
         for name, answer in answers.items()

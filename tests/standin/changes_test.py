@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+import stood_in
 from changed_scripts import BY_HAND, CONFIG, LOADER, LOOP, TAKES, TRAINER, written
 from stood_in import EXACT, PACKAGE, needs_torch
 
@@ -44,10 +45,10 @@ def trial(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
 
-    def trial(script, *names):
+    def trial(script, *names, python=None):
         file = tmp_path / "train.py"
         file.write_text(script)
-        trials = Trials(OPTIONS, [str(EXACT), str(file)], FACTS)
+        trials = Trials(OPTIONS, [str(python or stood_in.forked()), str(file)], FACTS)
         return trials.run([OF[name] for name in names])
 
     return trial
@@ -133,9 +134,8 @@ def test_what_meets_nothing_is_not_made(trial):
 
 
 def test_a_package_that_is_lacking_is_named(trial):
-    changed = trial(
-        "import sys\nsys.modules['peft'] = None\nimport torch\ntorch.ones(3).cuda()", "lora"
-    )
+    script = "import sys\nsys.modules['peft'] = None\nimport torch\ntorch.ones(3).cuda()"
+    changed = trial(script, "lora", python=EXACT)
     assert changed.changes == {"lora": {"made": {}, "lacks": "peft"}}
 
 

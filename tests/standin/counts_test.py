@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from stood_in import EXACT, PACKAGE, ROOT, needs_torch
+from stood_in import PACKAGE, ROOT, forked, needs_torch
 
 pytestmark = needs_torch
 
@@ -37,7 +37,7 @@ def test_models_have_as_many_parameters_as_transformers_makes(tmp_path):
     answered = {name: count for name, count in said.items() if count is not None}
     script = tmp_path / "counts.py"
     script.write_text(_COUNTS)
-    dry = [sys.executable, "-m", "vramfit", "run", "--gpu", "h200", "--", EXACT, script]
+    dry = [sys.executable, "-m", "vramfit", "run", "--gpu", "h200", "--", forked(), script]
     ran = subprocess.run(
         [*dry, *(files[name] for name in sorted(answered))],
         capture_output=True,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from stood_in import EXACT, PACKAGE, ROOT, needs_torch
+from stood_in import PACKAGE, ROOT, forked, needs_torch
 
 pytestmark = needs_torch
 
@@ -80,7 +80,7 @@ def test_fit_has_every_peak_of_trls_code(tmp_path, run):
     fit = [ROOT / "build" / "fit", "--model", tmp_path, "--gpu", card, "--train"]
     said = _asked([*fit, *flags, "--optimizer", "adamw", "--fused-lm-head", "--json"])
     dry = [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--steps", "3"]
-    took = _asked([*dry, "--", EXACT, _PROGRAM, tmp_path, batch, seq, dtype, autocast, lora])
+    took = _asked([*dry, "--", forked(), _PROGRAM, tmp_path, batch, seq, dtype, autocast, lora])
     assert said["asked"]["fused_lm_head"] is True
     for stage, (peak, reserved) in _peaks(took).items():
         assert _peaks(said)[stage][0] == peak, stage

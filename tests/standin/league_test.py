@@ -19,25 +19,27 @@ def test_each_row_was_played():
     assert all(0 < line["allocated"] <= line["reserved"] for line in ended)
 
 
-@needs_torch
-@pytest.mark.parametrize("method", ["IA3", "LN_TUNING"])
-def test_it_takes_what_it_took(method):
-    kept = {line["id"]: line for line in map(json.loads, PLAYED.open(encoding="utf-8"))}
-    row = next(
-        row for row in ROWS.values() if (row.played.get("peft") or {}).get("peft_type") == method
-    )
-    assert_as_kept(row, kept)
+# Of each script that plays rows a small one, and another kind of adapter.
+IA3, LN_TUNING = (
+    next(row for row in ROWS.values() if (row.played.get("peft") or {}).get("peft_type") == method)
+    for method in ("IA3", "LN_TUNING")
+)
+LITGPT = next(row for row in ROWS.values() if "quant" in row.played)
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return {line["id"]: line for line in played([IA3, LN_TUNING, LITGPT], EXACT)}
 
 
 @needs_torch
-def test_four_bits_of_litgpt_take_what_they_took():
+@pytest.mark.parametrize("row", [IA3, LN_TUNING, LITGPT], ids=lambda row: row.id)
+def test_it_takes_what_it_took(lines, row):
     kept = {line["id"]: line for line in map(json.loads, PLAYED.open(encoding="utf-8"))}
-    row = next(row for row in ROWS.values() if "quant" in row.played)  # a small one
-    assert_as_kept(row, kept)
-    assert kept[row.id]["allocated"] == pytest.approx(row.measured, rel=0.01)
-
-
-def assert_as_kept(row, kept):
-    (line,) = played([row], EXACT)
     for level in ("allocated", "reserved"):
-        assert line[level] == kept[row.id][level], row.id
+        assert lines[row.id][level] == kept[row.id][level], row.id
+
+
+@needs_torch
+def test_four_bits_of_litgpt_take_what_was_measured(lines):
+    assert lines[LITGPT.id]["allocated"] == pytest.approx(LITGPT.measured, rel=0.01)

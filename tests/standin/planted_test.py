@@ -41,13 +41,13 @@ def line_of(text: str, code: str) -> int:
     return number
 
 
-@pytest.fixture
-def copied(tmp_path):
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
     """Transformers with a llama of its own, which may be changed; the rest is linked."""
     where = "import importlib.util as u; print(u.find_spec('transformers').origin)"
     asked = subprocess.run([EXACT, "-c", where], capture_output=True, text=True, check=True)
     installed = Path(asked.stdout.strip()).parent
-    copy = tmp_path / "site-packages" / "transformers"
+    copy = tmp_path_factory.mktemp("copied") / "site-packages" / "transformers"
     linked(installed, copy, but="models")
     linked(installed / "models", copy / "models", but="llama")
     linked(installed / "models" / "llama", copy / "models" / "llama", but="modeling_llama.py")
@@ -63,8 +63,15 @@ def linked(folder: Path, copy: Path, *, but: str) -> None:
             (copy / path.name).symlink_to(path)
 
 
-def run_with(copied, folder: Path, name: str) -> Path:
-    packages = os.pathsep.join([str(PACKAGE), str(copied.parents[3])])
+@pytest.fixture(scope="module")
+def old(copied):
+    """Its text, and what it takes."""
+    return copied.read_text(), run_with(copied, "old")
+
+
+def run_with(copied, name: str) -> Path:
+    site_packages, folder = copied.parents[3:5]
+    packages = os.pathsep.join([str(PACKAGE), str(site_packages)])
     ran = run_script(folder, SCRIPT, environment={"PYTHONPATH": packages})
     assert ran.returncode == 0, ran.stderr
     file = folder / f"{name}.json"
@@ -97,13 +104,12 @@ def compare(*arguments):
     ],
     ids=["of_its_own", "there_anyway"],
 )
-def test_a_tensor_that_is_kept_too_long(copied, tmp_path, change, made_in, more):
-    old = run_with(copied, tmp_path, "old")
-    text = copied.read_text()
+def test_a_tensor_that_is_kept_too_long(copied, old, change, made_in, more):
+    text, old = old
     assert text.count(f"        {change[0]}\n") == 1
     planted = text.replace(*change)
     copied.write_text(f"# Another line.\n{planted}")  # so that all others move
-    new = run_with(copied, tmp_path, "new")
+    new = run_with(copied, "new")
 
     ran = compare(old, new, "--format", "json")
     assert ran.returncode == 1, ran.stderr

@@ -35,10 +35,10 @@ if __name__ == "__main__":
 """
 
 
-def test_how_a_loaders_workers_are_started_makes_no_difference(run):
+def test_how_a_loaders_workers_are_started_makes_no_difference(run_forked):
     answers = []
     for method in METHODS:
-        ran = run(LOADER.format(method=method))
+        ran = run_forked(LOADER.format(method=method))
         assert ran.returncode == 0, ran.stderr
         answers.append(ran.answer)
     first = answers[0]
@@ -48,9 +48,9 @@ def test_how_a_loaders_workers_are_started_makes_no_difference(run):
             assert other[key] == first[key]
 
 
-def test_a_loaders_workers_that_come_to_their_end_tell_nothing(run):
+def test_a_loaders_workers_that_come_to_their_end_tell_nothing(run_forked):
     """Forked after CUDA began, they can have none."""
-    ran = run(
+    ran = run_forked(
         """
 import os, pathlib, torch
 held = torch.ones(3, device="cuda")
@@ -87,8 +87,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_process_that_used_most_is_told(run, method):
-    ran = run(HOLDS.format(method=method))
+def test_the_process_that_used_most_is_told(run_forked, method):
+    ran = run_forked(HOLDS.format(method=method))
     assert ran.returncode == 0, ran.stderr
     assert ran.answer["processes"] == 2
     assert ran.answer["levels"]["allocated"] == 512 << 20
@@ -108,8 +108,8 @@ os.wait()
     assert ran.answer["processes"] == 1
 
 
-def test_threads_share_a_gpu(run):
-    ran = run(
+def test_threads_share_a_gpu(run_forked):
+    ran = run_forked(
         """
 import threading, torch
 model = torch.nn.Linear(1024, 1024).cuda()

@@ -98,16 +98,14 @@ def test_a_launcher_that_is_told_otherwise_is_refused_in_a_line(tmp_path):
 
 
 @needs_torch
-def test_a_store_of_the_scripts_own_waits_for_nobody(tmp_path):
+def test_a_store_of_the_scripts_own_waits_for_nobody(run_forked, tmp_path):
     script = """
 import torch, torch.distributed as dist
 store = dist.FileStore({store!r}, 4)
 dist.init_process_group("nccl", store=store, rank=2, world_size=4)
 dist.all_reduce(torch.ones(8, device="cuda"))
 """
-    ran = run_script(
-        tmp_path, script.format(store=str(tmp_path / "store")), "--gpus", 4, "--rank", 2
-    )
+    ran = run_forked(script.format(store=str(tmp_path / "store")), "--gpus", 4, "--rank", 2)
     assert ran.returncode == 0, ran.stderr
     assert (ran.answer["rank"]["rank"], ran.answer["rank"]["ranks"]) == (2, 4)
 
@@ -172,7 +170,7 @@ def test_torchrun(tmp_path, flags, launcher, found):
 
 
 @needs_torch
-def test_every_rank_by_itself_and_ranks_that_a_script_starts(tmp_path):
+def test_every_rank_by_itself_and_ranks_that_a_script_starts(run_forked):
     script = """
 import torch, torch.distributed as dist, torch.multiprocessing as mp
 def work(rank, ranks):
@@ -185,7 +183,7 @@ if __name__ == "__main__":
     mp.spawn(work, (2,), nprocs=2)
 """
     for flags, rank, processes in (((), 0, 1), (("--rank", 1), 1, 1), (("--rank", "all"), 1, 2)):
-        ran = run_script(tmp_path, script, "--gpus", 2, *flags)
+        ran = run_forked(script, "--gpus", 2, *flags)
         assert ran.returncode == 0, ran.stderr
         assert ran.answer["rank"]["rank"] == ran.answer["rank"]["not_received"] == rank
         assert ran.answer["levels"]["allocated"] >= (rank + 1) << 28
@@ -207,7 +205,7 @@ def _measured(strategy: str, precision: str) -> dict:
     ("strategy", "precision"),
     [("ddp-view", "bf16"), ("fsdp", "mixed")],
 )
-def test_a_rank_takes_what_it_took_on_two_gpus(tmp_path, strategy, precision):
+def test_a_rank_takes_what_it_took_on_two_gpus(run, tmp_path, strategy, precision):
     """Allocated and reserved at each stage of two steps, to the byte; used within 4 MiB."""
     measured = _measured(strategy, precision)
     script = f"""
@@ -218,7 +216,7 @@ program.timed_step = lambda *_: 1.0
 found = program.of_rank(0, json.loads({json.dumps(measured["case"])!r}))
 open({str(tmp_path / "found")!r}, "w").write(json.dumps(found))
 """
-    ran = run_script(tmp_path, script, "--gpus", 2, "--steps", 9, gpu="h200")
+    ran = run(script, "--gpus", 2, "--steps", 9, gpu="h200")
     assert ran.returncode == 0, ran.stderr
     stages = json.loads((tmp_path / "found").read_text())["stages"]
     assert len(stages) > 8
@@ -230,7 +228,7 @@ open({str(tmp_path / "found")!r}, "w").write(json.dumps(found))
 
 
 @needs_torch
-def test_symmetric_memory_takes_its_own_buffer(tmp_path):
+def test_symmetric_memory_takes_its_own_buffer(run_forked):
     """And signals behind it, as a card with a peer lost 66 MiB."""
     script = """
 import torch, torch.distributed as dist, torch.distributed._symmetric_memory as symmetric
@@ -248,7 +246,7 @@ assert memory.get_buffer(1, (4, 8), torch.float32, 16).shape == (4, 8)
 summed = torch.ops.symm_mem.two_shot_all_reduce_(tensor, "sum", dist.group.WORLD.group_name)
 assert summed.data_ptr() == tensor.data_ptr()
 """
-    ran = run_script(tmp_path, script, "--gpus", 2, gpu="h200")
+    ran = run_forked(script, "--gpus", 2, gpu="h200")
     assert ran.returncode == 0, ran.stderr
 
 
@@ -262,7 +260,7 @@ COMMUNICATORS = [
 
 @needs_torch
 @pytest.mark.parametrize("measured", COMMUNICATORS, ids=lambda line: line["sequence"])
-def test_communicators_take_what_they_took(tmp_path, measured):
+def test_communicators_take_what_they_took(run_forked, tmp_path, measured):
     """Step by step, within 6 MiB: an H200's first communicator took so much less than an H100's."""
     script = f"""
 import json, sys
@@ -272,7 +270,7 @@ program.RANKS = 1
 program.os._exit = lambda status: None
 program.measure(0, {measured["sequence"]!r}, {str(tmp_path / "found")!r})
 """
-    ran = run_script(tmp_path, script, gpu="h200")
+    ran = run_forked(script, gpu="h200")
     assert ran.returncode == 0, ran.stderr
     found = json.loads((tmp_path / "found").read_text())["used"]
     steps, there = (

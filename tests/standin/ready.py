@@ -2,10 +2,12 @@
 tests do: processes are forked from this one, and each then is what ./forked was called as, with a
 card of its own.
 
-Not imported are transformers' Trainer and PEFT: they ask for the card as they come.
+Not imported are transformers' Trainer and PEFT, which ask for the card as they come, by
+bitsandbytes; but what takes most of their time, Inductor and datasets.
 """
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -15,13 +17,20 @@ import sys
 import tempfile
 import threading
 from importlib import import_module
+from os import _exit  # scripts may replace it
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import patch
 
 import accelerate  # noqa: F401
+import datasets  # noqa: F401
 import torch
 from transformers import AutoModelForCausalLM, LlamaForCausalLM  # noqa: F401
 from vramfit.standin._session import door
+
+# Asked for a GPU, as Inductor asks as it comes, PyTorch's C++ would refuse CUDA to what is forked.
+with patch("torch.cuda.is_available", lambda: True):
+    import_module("torch._inductor.compile_fx")
 
 # The package above them is not there, which `from vramfit.standin import` asks for.
 _run, _session = (import_module(f"vramfit.standin.{name}") for name in ("_run", "_session"))
@@ -32,6 +41,7 @@ def serve(place: str) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(place)
         listener.listen()
+        gc.freeze()  # no collection of a forked process looks at what all of them have
         print("ready", flush=True)
         while listener in select.select([listener, sys.stdin], [], [])[0]:
             connection, _ = listener.accept()
@@ -85,7 +95,7 @@ def _be(
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)
+    _exit(status)
 
 
 def _run_as_python(script: str, *arguments: str) -> None:

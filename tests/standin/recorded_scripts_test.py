@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from built import program
-from stood_in import EXACT, PACKAGE, needs_torch
+from stood_in import PACKAGE, forked, needs_torch
 
 pytestmark = needs_torch
 
@@ -33,7 +33,7 @@ def tape(tmp_path_factory) -> Path:
     made = vramfit(
         "record", "-o", file, "--vary", "batch=101,140,205", "--vary", "seq=96,200,333",
         "--check", "batch=150,seq=160",
-        "--", EXACT, SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
+        "--", forked(), SCRIPT, "mlp", "--batch", "{batch}", "--seq", "{seq}",
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
     assert "which it is not made from: equal" in made.stdout
@@ -55,7 +55,7 @@ def levels(answer: dict) -> dict:
 def test_a_tape_says_what_the_script_takes(tape):
     run = vramfit(
         "run", "--gpu", "h200", "--json", "-", "--steps", 3,
-        "--", EXACT, SCRIPT, "mlp", "--batch", 180, "--seq", 300,
+        "--", forked(), SCRIPT, "mlp", "--batch", 180, "--seq", 300,
     )  # fmt: skip
     taken = json.loads(run.stdout)
     asked = [program("fit"), "--tape", tape, "--batch", "180", "--seq", "300", "--json"]

@@ -74,7 +74,9 @@ def test_adapters_are_trained_over_bitsandbytes_weights(folder):
 )
 def test_what_does_not_run_is_refused_in_a_line(folder, name, flags, says):
     config = copy.deepcopy(OF_CASE[name]["case"]["config"])
-    assert says in refused(folder(**config), "--seq", 64, *flags, python=EXACT)
+    # In a forked process compressed-tensors draws a bar.
+    python = EXACT if name == "llama-fp8dyn" else None
+    assert says in refused(folder(**config), "--seq", 64, *flags, python=python)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import jsonschema
 import pytest
 from exact.cases import every_case
-from stood_in import EXACT, PACKAGE, ROOT, forked, needs_torch
+from stood_in import EXACT, OF_TORCHAUDIO, PACKAGE, ROOT, forked, needs_torch
 
 pytestmark = needs_torch
 
@@ -95,14 +95,14 @@ def test_it_takes_what_was_measured(folder, name):
     flags = CASES[name].split()
     if "--precision" not in flags:
         flags += ["--precision", "bf16"]
-    # To the byte: what is imported before CUDA begins decides on a block of 512 bytes.
-    took = answer(folder(**case.setting["arch"]), *flags, "--gpu", "h200", python=EXACT)
+    took = answer(folder(**case.setting["arch"]), *flags, "--gpu", "h200")
     steps = [read for name, read in case.measured.items() if name not in ("context", "load")]
-    assert took["levels"]["allocated"] == max(read["peak"] for read in steps)
+    left = 0 if "--trainer" in flags else OF_TORCHAUDIO
+    assert took["levels"]["allocated"] + left == max(read["peak"] for read in steps)
     assert took["levels"]["reserved"] == max(read["peak_reserved"] for read in steps)
 
 
-@pytest.mark.parametrize("how", ["--train", "--train --trainer trainer", "--generate 8"])
+@pytest.mark.parametrize("how", ["--train", "--train --trainer trainer", "--generate 2"])
 def test_the_largest_batch_takes_what_it_takes_in_a_process_of_its_own(folder, how):
     model = folder(**TINY)
     asked = (model, *how.split(), "--seq", 256, "--vram", "3GiB")

@@ -17,6 +17,10 @@ PACKAGE = Path(os.environ.get("VRAMFIT_PACKAGE") or ROOT / "build" / "python")
 # A Python that has torch, transformers and what goes with them: `make exact` puts it there.
 EXACT = Path(os.environ.get("VRAMFIT_EXACT") or ROOT / "build" / "exact" / "bin" / "python")
 
+# Bytes that torchaudio's import leaves on the card where a model is built there: in forked()
+# processes it was imported before.
+OF_TORCHAUDIO = 512
+
 needs_torch = pytest.mark.skipif(not EXACT.exists(), reason=f"no torch: {EXACT} is not there")
 
 # As hook/sitecustomize.py does it: the package's core is built for another Python.
@@ -61,6 +65,7 @@ def forked() -> Path:
             **os.environ,
             "HF_HUB_OFFLINE": "1",
             "PYTHONHASHSEED": "0",
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # of processes each would import torch
             "PYTHONPATH": str(Path(__file__).parent),
         },
     )

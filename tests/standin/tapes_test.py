@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from stood_in import EXACT, PACKAGE, ROOT, needs_torch
+from stood_in import EXACT, OF_TORCHAUDIO, PACKAGE, ROOT, forked, needs_torch
 
 pytestmark = needs_torch
 
@@ -187,8 +187,13 @@ def test_fit_has_every_peak_of_the_models_own_code(tmp_path, way):
         flags += ["--precision", "bf16"]
     said = _asked([ROOT / "build" / "fit"], tmp_path, [*flags, "--json"])
     module = [sys.executable, "-m", "vramfit", "model"]
-    took = _asked(module, tmp_path, [*flags, "--python", str(EXACT), "--json", "-"])
-    assert _peaks(said) == _peaks(took)
+    # Graphs that are left behind go when Python collects them, which is another time in a fork.
+    python = EXACT if name == "gemma3n_text" else forked()
+    took = _asked(module, tmp_path, [*flags, "--python", python, "--json", "-"])
+    left = 0 if "--quant" in flags or python is EXACT else OF_TORCHAUDIO
+    assert _peaks(said) == {
+        at: (allocated + left, reserved) for at, (allocated, reserved) in _peaks(took).items()
+    }
 
 
 def test_recording_anew_gives_the_same(tmp_path):

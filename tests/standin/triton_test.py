@@ -36,7 +36,7 @@ rows = kernel.run()
 print(json.dumps([rows, torch.cuda.memory_allocated(), standin.door().report()["unknown_calls"]]))
 """
     cache = str(tmp_path / "cache")
-    rows, allocated, unknown = play(script, python=EXACT, TRITON_CACHE_DIR=cache)
+    rows, allocated, unknown = play(script, TRITON_CACHE_DIR=cache)
     assert rows == 100_000
     assert allocated == 0
     assert unknown == []
@@ -59,9 +59,7 @@ unknown = standin.door().report()["unknown_calls"]
 print(json.dumps([graphs, torch.cuda.max_memory_allocated(), unknown]))
 """
     cache = str(tmp_path / "cache")
-    graphs, peak, unknown = play(
-        script, python=EXACT, TRITON_CACHE_DIR=cache, TORCHINDUCTOR_CACHE_DIR=cache
-    )
+    graphs, peak, unknown = play(script, TRITON_CACHE_DIR=cache, TORCHINDUCTOR_CACHE_DIR=cache)
     weights = 4 * (2 * 256 * 1024 + 1024 + 256)
     assert graphs == 1  # and it did not run eager
     assert peak > 4 * weights

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from shown import assert_shows, commands
-from stood_in import EXACT, PACKAGE, ROOT, needs_torch
+from stood_in import PACKAGE, ROOT, forked, needs_torch
 
 PAGE = ROOT / "docs" / "tutorial.md"
 SCRIPT = ROOT / "docs" / "tutorial" / "train.py"
@@ -22,7 +22,8 @@ RUNS = [
 
 def printed(folder, arguments: str) -> list[str]:
     shutil.copy(SCRIPT, folder)
-    path = f"{EXACT.parent}{os.pathsep}{os.environ['PATH']}"
+    (folder / "python").symlink_to(forked())
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
     run = subprocess.run(
         [sys.executable, "-m", "vramfit", *shlex.split(arguments)],
         cwd=folder,

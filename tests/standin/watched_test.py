@@ -141,13 +141,20 @@ def test_a_script_that_runs_out(run_forked):
 
 
 def test_its_traceback_has_no_frame_of_ours(run):
-    ran = run(
-        "import torch\nx = torch.zeros(4, device='cuda')\nx + torch.zeros(5, device='cuda')\n"
-    )
+    script = """
+import atexit, sys
+atexit.register(lambda: print("Inductor:", "torch._inductor" in sys.modules))
+import torch
+x = torch.zeros(4, device="cuda")
+x + torch.zeros(5, device="cuda")
+"""
+    ran = run(script)
     assert ran.returncode == 3
     files = [line for line in ran.stderr.splitlines() if line.startswith("  File ")]
     assert len(files) == 1, ran.stderr
-    assert 'train.py", line 3' in files[0]
+    assert 'train.py", line 6' in files[0]
+    # Nothing was compiled: by PyTorch's C++ it would be imported for a stack.
+    assert "Inductor: False" in ran.stderr
 
 
 def test_a_script_that_catches_it(run_forked):
@@ -209,8 +216,8 @@ while y.item() != 3.5: pass
     assert "train.py:5 has read" in ran.stderr.splitlines()[-1]
 
 
-def test_a_script_that_needs_no_gpu(run):
-    ran = run("import torch\ntorch.ones(3).sum()\n")
+def test_a_script_that_needs_no_gpu(run_forked):
+    ran = run_forked("import torch\ntorch.ones(3).sum()\n")
     assert ran.returncode == 2
     assert "put nothing on a GPU" in ran.stderr
 
@@ -218,7 +225,7 @@ def test_a_script_that_needs_no_gpu(run):
 @pytest.mark.parametrize(
     ("variable", "seen"), [(None, 2), ("1", 1), ("1,0", 2), ("0,5", 1), ("", 0)]
 )
-def test_cuda_visible_devices_is_heeded(run, variable, seen):
+def test_cuda_visible_devices_is_heeded(run_forked, variable, seen):
     sets = "" if variable is None else f"os.environ['CUDA_VISIBLE_DEVICES'] = {variable!r}"
     script = f"""
 import json, os, torch
@@ -227,7 +234,7 @@ print(json.dumps([torch.cuda.device_count(), torch.cuda.is_available()]))
 for i in range(torch.cuda.device_count()):
     torch.ones(1 << 20, device=i)
 """
-    ran = run(script, "--gpus", "2")
+    ran = run_forked(script, "--gpus", "2")
     assert f"[{seen}, {'true' if seen else 'false'}]" in ran.stderr
     if seen:
         assert len(ran.answer["gpus"]) == seen

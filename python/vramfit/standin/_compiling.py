@@ -13,7 +13,8 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vramfit.standin._collector import resting
@@ -83,6 +84,19 @@ class Compiling:
             return function(*args, **kwargs)
 
         setattr(kind, name, counted)
+
+
+@contextmanager
+def without_compiler() -> Iterator[None]:
+    """Meanwhile torch's C++, which asks torch for Inductor where it tells a stack, finds it only if
+    it is there already: asked for it is imported, which takes as long as most scripts of a step."""
+    lazy: set[str] = getattr(sys.modules["torch"], "_lazy_modules", set())
+    named = {"_inductor"} & lazy if "torch._inductor" not in sys.modules else set()
+    lazy -= named
+    try:
+        yield
+    finally:
+        lazy |= named
 
 
 def _cpu_seconds() -> float:

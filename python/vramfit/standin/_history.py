@@ -243,7 +243,7 @@ class History:
     def _record_on(self) -> None:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates
         # allocates without any.
-        stacks = self._is_whole or "torch._inductor.output_code" in sys.modules
+        stacks = self._is_whole or _has_compiled()
         asked: dict[str, Any] = {
             "enabled": "all",
             "context": "alloc" if stacks else None,
@@ -266,6 +266,12 @@ class History:
         """There is one history: from here on it is the script's."""
         self.is_recording, self._is_the_scripts = False, True
         self._record(*args)
+
+
+def _has_compiled() -> bool:
+    """Rather than imported what compiles, as bitsandbytes does."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo is not None and bool(dynamo.counters)
 
 
 def _rounded(size: int) -> int:

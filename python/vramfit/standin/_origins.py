@@ -19,6 +19,7 @@ import torch
 from torch._C._profiler import gather_traceback, symbolize_tracebacks
 
 from vramfit.standin._collector import resting
+from vramfit.standin._compiling import without_compiler
 from vramfit.standin._events import in_backward
 from vramfit.standin._lines import SCRIPT, whose
 from vramfit.standin._ops import Run, results
@@ -41,7 +42,8 @@ class Origin:
 
     def frames(self) -> list[dict[str, Any]]:
         """As PyTorch tells them, innermost first."""
-        frames: list[dict[str, Any]] = symbolize_tracebacks([self.stack])[0]
+        with without_compiler():
+            frames: list[dict[str, Any]] = symbolize_tracebacks([self.stack])[0]
         return frames
 
     @property

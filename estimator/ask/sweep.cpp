@@ -26,10 +26,11 @@ Sizes taken_out(nlohmann::json& flags) {
 
 /// Resizes it, where these are sizes of its runtime that the model takes.
 bool resize(Request& request, const Sizes& sizes) {
+  const std::vector<SearchAxis>& axes = request.workload->runtime().axes();
   for (const auto& [name, size] : sizes) {
-    const std::vector<SearchAxis>& axes = request.workload->runtime().axes();
-    const auto axis = std::find_if(axes.begin(), axes.end(),
-                                   [&](const SearchAxis& other) { return other.name == name; });
+    const auto axis =
+        std::find_if(axes.begin(), axes.end(),
+                     [wanted = name](const SearchAxis& other) { return other.name == wanted; });
     if (axis == axes.end() || size < 1) return false;
     if (size > request.workload->limit(*axis, request.model)) return false;
     set_size(request, *axis, size);

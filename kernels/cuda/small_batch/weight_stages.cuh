@@ -329,8 +329,8 @@ struct OffsetStages : FourBitStages {
     return kOnes<T> | code << 16 | code;
   }
   /// One row's codes are multiplied as they stand above T's kOnes: that and the zero point are
-  /// taken from a block's sum by way of x's, which costs fp16 up to 4e-3 of it where x is of one
-  /// sign. For many rows those sums take longer than they spare.
+  /// taken from a block's sum by way of x's. In fp16, whose kOnes is eight times bf16's, that is
+  /// the less exact where x is of one sign. For many rows those sums take longer than they spare.
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     // Each lane reads the word that it copied.

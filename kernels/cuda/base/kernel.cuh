@@ -91,7 +91,8 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(words);
 }
 
-/// Waits for the `threads` threads of a block that use barrier `id`, 1 to 15; __syncthreads is 0.
+/// Waits for the `threads` threads of a block that use barrier `id`, 0 to 15, of which 0 is also
+/// __syncthreads's.
 __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cuda/small_batch/product.cuh"
+#include "kernels/cuda/small_batch/weight_stages.cuh"
 
 namespace vramfit::gpu {
 
@@ -55,11 +56,10 @@ class Ahead {
         share_(share),
         ring_(ring),
         to_(shared_address(ring) + place()),
-        low_row_(f, Place().g),
-        high_row_(f, Place().g + 8),
-        scale_row_(f, static_cast<int>(threadIdx.x) % kWarp / 2),
-        first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages),
-        tile_(share.first_tile) {
+        tile_(share.first_row),
+        row_(f, tile_, Place().g),
+        scale_row_(f, tile_, static_cast<int>(threadIdx.x) % kWarp / 2),
+        first_stage_(share.first_stage + static_cast<int>(threadIdx.x) / kWarp * Ring::kStages) {
     enter_tile();
     for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) copy_step(slot);
   }
@@ -69,15 +69,6 @@ class Ahead {
     wait_for_copies<Ring::kDepth - 2>();
     __syncwarp();
     copy_step((slot == 0 ? kRing : slot) - kStepBytes);
-  }
-  /// Of the row whose words of scales the lane copies, the first block in the weight.
-  __device__ static unsigned first_block(const SmallBatch<T>& f, const Stages& weight, int tile) {
-    if constexpr (Stages::kScaleWords) {
-      const int lane = static_cast<int>(threadIdx.x) % kWarp;
-      return static_cast<unsigned>(TileRow(f, lane / 2).nearest(tile) * weight.blocks);
-    } else {
-      return 0;
-    }
   }
   /// The offset of the step after.
   __device__ static int after(int slot) {
@@ -90,7 +81,9 @@ class Ahead {
   /// Begins to copy the next step to that offset.
   __device__ void copy_step(int offset) {
     if (stage_ >= share_.end_stage) {
-      tile_ += share_.tile_step;
+      tile_ += f_.step_rows;
+      row_.go_on(f_);
+      if constexpr (Stages::kScaleWords) scale_row_.go_on(f_);
       enter_tile();
     }
     if (there_) {
@@ -99,7 +92,6 @@ class Ahead {
     }
     stage_ += kStep;
     low_ += kStep * kRowBytes;
-    high_ += kStep * kRowBytes;
     commit_copies();
   }
 
@@ -110,13 +102,15 @@ class Ahead {
 
   __device__ void enter_tile() {
     stage_ = first_stage_;
-    there_ = tile_ < f_.tiles && stage_ < share_.end_stage;
+    there_ = tile_ < f_.rows && stage_ < share_.end_stage;
+    const int low = row_.or_last();
     const Place at;
-    const std::uint8_t* codes = weight_.codes + stage_ * kRowBytes + 16 * at.t;
-    low_ = codes + std::int64_t{low_row_.nearest(tile_)} * f_.row_bytes;
-    high_ = codes + std::int64_t{high_row_.nearest(tile_)} * f_.row_bytes;
+    low_ = weight_.codes + stage_ * kRowBytes + 16 * at.t +
+           std::uint64_t{static_cast<unsigned>(low)} * static_cast<unsigned>(f_.row_bytes);
+    to_high_ = (row_.or_last(f_.tile_rows / 2) - low) * f_.row_bytes;
     if constexpr (Stages::kScaleWords) {
-      first_block_ = std::int64_t{scale_row_.nearest(tile_)} * weight_.blocks;
+      words_ = weight_.scale_words(static_cast<unsigned>(scale_row_.or_last() * weight_.blocks),
+                                   threadIdx.x % 2);
     }
   }
 
@@ -124,7 +118,7 @@ class Ahead {
     const Place at;
     const int left = f_.row_bytes - 16 * at.t - (stage_ + i) * kRowBytes;
     const std::uint8_t* low = low_ + i * kRowBytes;
-    const std::uint8_t* high = high_ + i * kRowBytes;
+    const std::uint8_t* high = low + to_high_;
     if constexpr (kPacked) {
       const auto copy = [left](unsigned to, const std::uint8_t* from) {
         if constexpr (Ring::kOnce) {
@@ -142,7 +136,7 @@ class Ahead {
     if constexpr (Stages::kScaleWords) {
       const int lane = static_cast<int>(threadIdx.x) % kWarp;
       copy_word_async(shared_address(ring_) + offset + kTileBytes + 4 * lane,
-                      weight_.scale_word(first_block_, stage_ + i, lane % 2));
+                      words_.of((stage_ + i) * Stages::kStageBlocks));
     }
   }
 
@@ -151,16 +145,15 @@ class Ahead {
   const Share& share_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring
-  const TileRow low_row_;
-  const TileRow high_row_;
-  const TileRow scale_row_;
+  int tile_;     ///< its first row
+  TileRow row_;  ///< g; g + 8 is half a tile further
+  TileRow scale_row_;
   const int first_stage_;  ///< of each tile
-  int tile_;
   int stage_ = 0;
   bool there_ = false;
   const std::uint8_t* low_ = nullptr;  ///< its bytes of row g in the next stage
-  const std::uint8_t* high_ = nullptr;
-  std::int64_t first_block_ = 0;
+  int to_high_ = 0;                    ///< from there to its bytes of row g + 8
+  ScaleWords words_{};                 ///< lane 2r + i: the ith of row r
 };
 
 }  // namespace vramfit::gpu

@@ -10,10 +10,8 @@ namespace vramfit::gpu {
 template <typename T>
 __device__ void prefetch_of_rows(const SmallBatch<T>& f, const Share& share) {
   const int thread = static_cast<int>(threadIdx.x);
-  const int tile = share.first_tile + thread / 2 * share.tile_step;
-  if (tile >= f.tiles) return;
   // A tile's first row, and of what is gated its first partner.
-  const int row = TileRow(f, thread % 2 * 2).of(tile);
+  const int row = TileRow(f, share.first_row + thread / 2 * f.step_rows, thread % 2 * 2).or_none();
   if (row < 0) return;
   if (f.weight_scales != nullptr) prefetch(f.weight_scales + row);
   if (f.bias != nullptr) prefetch(f.bias + row);
@@ -77,10 +75,10 @@ class Element {
 template <int kWarps, typename T>
 class Finish {
  public:
-  __device__ Finish(const SmallBatch<T>& f, const Share& share, int tile) : f_(f) {
+  __device__ Finish(const SmallBatch<T>& f, const Share& share, const TileRow& row) : f_(f) {
     const int own = static_cast<int>(threadIdx.x);
     if (own >= kSums || own * f.ranks / kSums != share.rank) return;
-    element_ = Element<T>(f, TileRow(f, own / kColumns).of(tile), own % kColumns);
+    element_ = Element<T>(f, row.or_none(), own % kColumns);
   }
 
   /// Of sums over the warps; `x_scales`: null where rows are not quantised.

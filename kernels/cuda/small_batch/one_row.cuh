@@ -62,25 +62,26 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
   __syncthreads();
 
   const Place at;
-  const TileRow own_row(f, lane % kTileRows);
+  TileRow own_row(f, share.first_row, lane);
+  TileRow low_row(f, share.first_row, at.g);
   int slot = 0;
   int turn = 0;
-  for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
+  for (int tile = share.first_row; tile < f.rows; tile += f.step_rows) {
     const bool finishes = warp == turn;
     typename Stages::Sums sums;
     Element<T> element;
-    if (finishes) element = Element<T>(f, lane < kTileRows ? own_row.of(tile) : -1, 0);
-    const unsigned first_block = AheadOf::first_block(f, weight, tile);
+    if (finishes && lane < kTileRows) element = Element<T>(f, own_row.or_none(), 0);
     for (int first = warp * Ring::kStages; first < f.stages; first += kWarps * Ring::kStages) {
       ahead.wait_for_step(slot);
 #pragma unroll
       for (int i = 0; i < Ring::kStages; ++i) {
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
-        const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(sums, WeightStage{codes, words, stage, first_block},
-                        StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t,
-                                  Stages::kSumsStages ? stage_sums[stage] : 0.0F});
+        const auto* words = reinterpret_cast<const uint2*>(codes + kTileBytes);
+        weight.multiply(
+            sums, WeightStage{codes, words, stage, low_row.row, low_row.row + f.tile_rows / 2},
+            StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t,
+                      Stages::kSumsStages ? stage_sums[stage] : 0.0F});
       }
       slot = AheadOf::after(slot);
     }
@@ -103,6 +104,8 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
                                 std::is_void_v<Codes> ? nullptr : &x_scale);
     }
     turn = turn + 1 == kWarps ? 0 : turn + 1;
+    own_row.go_on(f);
+    low_row.go_on(f);
   }
 }
 

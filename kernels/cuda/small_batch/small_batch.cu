@@ -70,12 +70,13 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   }
 
   const Place at;
+  TileRow own_row(f, share.first_row, static_cast<int>(threadIdx.x) / kColumns);
+  TileRow low_row(f, share.first_row, at.g);
   int slot = 0;
   int buffer = 0;
-  for (int tile = share.first_tile; tile < f.tiles; tile += share.tile_step) {
+  for (int tile = share.first_row; tile < f.rows; tile += f.step_rows) {
     typename Stages::Sums sums;
-    const Finish<kWarps, T> finish(f, share, tile);
-    const unsigned first_block = AheadOf::first_block(f, weight, tile);
+    const Finish<kWarps, T> finish(f, share, own_row);
     for (int first = share.first_stage + warp * Ring::kStages; first < share.end_stage;
          first += kWarps * Ring::kStages) {
       ahead.wait_for_step(slot);
@@ -83,10 +84,11 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
       for (int i = 0; i < Ring::kStages; ++i) {
         const int stage = first + i;
         const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
-        const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
-        weight.multiply(sums, WeightStage{codes, words, stage, first_block},
-                        StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t,
-                                   f.input.stride, f.input.rows});
+        const auto* words = reinterpret_cast<const uint2*>(codes + kTileBytes);
+        weight.multiply(
+            sums, WeightStage{codes, words, stage, low_row.row, low_row.row + f.tile_rows / 2},
+            StagedRows{rows + (stage - share.first_stage) * kPieceBytes + 16 * at.t, f.input.stride,
+                       f.input.rows});
       }
       slot = AheadOf::after(slot);
     }
@@ -100,6 +102,8 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
       finish.write(partials[buffer], std::is_void_v<Codes> ? nullptr : x_scales);
     }
     buffer ^= 1;
+    own_row.go_on(f);
+    low_row.go_on(f);
   }
   // No block's sums go before the others have read them.
   if (f.ranks > 1) cluster_barrier();
@@ -113,6 +117,16 @@ T* elements_of(const Tensor* tensor) {
 template <typename T>
 T* advanced(T* pointer, std::int64_t elements) {
   return pointer == nullptr ? nullptr : pointer + elements;
+}
+
+/// Divides the rows among at most so many blocks, or clusters; returns their number.
+template <typename T>
+int divide_rows(SmallBatch<T>& f, int most) {
+  f.rows = f.gated ? f.out / 2 : f.out;
+  f.tile_rows = f.gated ? kTileRows / 2 : kTileRows;
+  const int blocks = std::min(ceil_divide(f.rows, f.tile_rows), most);
+  f.step_rows = blocks * f.tile_rows;
+  return blocks;
 }
 
 /// Starts the kernel for rows that there is room for beside the ring.
@@ -191,7 +205,7 @@ void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
     throw BadInput("linear: a row of " + std::to_string(f.input.in) +
                    " elements is too long for this GPU's shared memory");
   }
-  const int blocks = std::min(f.tiles, multiprocessors / f.ranks) * f.ranks;
+  const int blocks = divide_rows(f, multiprocessors / f.ranks) * f.ranks;
   for (std::int64_t first = 0; first < rows; first += at_once) {
     SmallBatch<T> part = f;
     part.input.rows = static_cast<int>(std::min<std::int64_t>(at_once, rows - first));
@@ -233,9 +247,9 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   const int shared = Stages::kTableBytes + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) +
                      kRingBytes<Stages, OneRowRing<Stages>>;
   if (!f.packed || shared > most) return false;
+  const auto blocks = static_cast<unsigned>(divide_rows(f, multiprocessors));
   const auto start_with = [&](auto held) {
-    start({"linear", static_cast<unsigned>(std::min(f.tiles, multiprocessors)), kThreads, stream,
-           static_cast<std::size_t>(shared), true},
+    start({"linear", blocks, kThreads, stream, static_cast<std::size_t>(shared), true},
           one_row<T, Stages, Codes, decltype(held)::value>, f, weight);
     return true;
   };
@@ -310,7 +324,6 @@ void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
     using T = decltype(element);
     SmallBatch<T> f = arguments<T>(op, op.y);
     f.residual = elements_of<const T>(op.residual);
-    f.tiles = ceil_divide(f.out, kTileRows);
     launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }
@@ -321,7 +334,6 @@ void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
     SmallBatch<T> f = arguments<T>(op, op.pre);
     f.act = op.act.as<T>();
     f.gated = op.kind == ActivationKind::SwiGlu;
-    f.tiles = f.gated ? ceil_divide(f.out / 2, kTileRows / 2) : ceil_divide(f.out, kTileRows);
     launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
   });
 }

@@ -30,11 +30,14 @@ struct Place {
 
 /// What a stage has in shared memory, and whose it is.
 struct WeightStage {
-  const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
-  const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
-  int index;                    ///< of the row's stages
-  unsigned first_block;  ///< of 4 bits: of the row that the lane copied a word of, its lower bits
+  const std::uint8_t* codes;  ///< (16, 64), see Place::chunk
+  const uint2* words;         ///< (16): of blocks' scales, see ScaleWords
+  int index;                  ///< of the row's stages
+  int low_row;                ///< g, counted in the weight; may be beyond it
+  int high_row;               ///< and g + 8
 
+  /// The words of row g, or of g + 8.
+  __device__ uint2 words_of(bool high) const { return words[Place().g + (high ? 8 : 0)]; }
   /// From the place of row g's; `high`: of row g + 8.
   template <typename Vector>
   __device__ Vector read(int place, bool high) const {

@@ -211,6 +211,19 @@ struct EightBitStages : NaturalOrder {
   }
 };
 
+/// Where a row's words of scales are, one of the two of each stage: that of the row's block b is
+/// words[min(first + b, last) >> shift].
+struct ScaleWords {
+  const std::uint32_t* words;
+  int shift;
+  unsigned first;
+  unsigned last;
+
+  __device__ const std::uint32_t* of(int block) const {
+    return words + (min(first + static_cast<unsigned>(block), last) >> shift);
+  }
+};
+
 /// What formats of 4 bits have in common: sums over a block are scaled as they are added.
 struct FourBitStages {
   using Sums = TensorCoreSums<float, 1>;
@@ -220,9 +233,6 @@ struct FourBitStages {
 
   const std::uint8_t* codes;
   int blocks;  ///< of a row
-
-  /// The block of a row; what is beyond the row is multiplied by zeros.
-  __device__ int block(int index) const { return min(index, blocks - 1); }
 };
 
 /// Values of blocks of 64, two in a stage, are looked up two at a time, by each lane in a table of
@@ -230,6 +240,7 @@ struct FourBitStages {
 template <typename T, std::size_t kRow>
 struct CodebookStages : FourBitStages, NaturalOrder {
   using Input = T;
+  static constexpr int kStageBlocks = 2;
   static constexpr int kTableBytes = 256 * kWarp * 4;
 
   const float* scales;
@@ -248,22 +259,24 @@ struct CodebookStages : FourBitStages, NaturalOrder {
       for (int i = 0; i < kWarp; ++i) words[byte * kWarp + (byte + i) % kWarp] = word;
     }
   }
-  /// Lane 2r + h copies the scale of half h of row r, whose first block is given.
-  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
-    return scales + first_block + block(2 * stage + which);
+  /// The scales of the stage's first half, and of its second.
+  __device__ ScaleWords scale_words(unsigned first_block, unsigned half) const {
+    return {reinterpret_cast<const std::uint32_t*>(scales), 0, first_block + half,
+            first_block + static_cast<unsigned>(blocks) - 1};
   }
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
-    const Place at;
+    const uint2 low_scales = stage.words_of(false);
+    const uint2 high_scales = stage.words_of(true);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const uint2 low = words_of(stage, half, false);
-      const uint2 high = words_of(stage, half, true);
+      const uint2 low = codes_of(stage, half, false);
+      const uint2 high = codes_of(stage, half, true);
       Sums block;
       block.add(expanded(low.x), expanded(high.x), x.own(2 * half), T{});
       block.add(expanded(low.y), expanded(high.y), x.own(2 * half + 1), T{});
-      const float low_scale = __uint_as_float(stage.scales[2 * at.g + half]);
-      const float high_scale = __uint_as_float(stage.scales[2 * (at.g + 8) + half]);
+      const float low_scale = __uint_as_float(half == 0 ? low_scales.x : low_scales.y);
+      const float high_scale = __uint_as_float(half == 0 ? high_scales.x : high_scales.y);
       sums.values[0][0] += low_scale * block[0];
       sums.values[0][1] += low_scale * block[1];
       sums.values[0][2] += high_scale * block[2];
@@ -272,7 +285,7 @@ struct CodebookStages : FourBitStages, NaturalOrder {
   }
   /// A lane has 16 elements of a block, two words of codes.
   __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
-  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
+  __device__ static uint2 codes_of(const WeightStage& stage, int half, bool high) {
     const Place at;
     return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
   }
@@ -299,6 +312,7 @@ struct CodebookStages : FourBitStages, NaturalOrder {
 template <typename T>
 struct OffsetStages : FourBitStages {
   using Input = T;
+  static constexpr int kStageBlocks = 1;
   static constexpr int kTableBytes = 0;
   static constexpr bool kNatural = false;
   static constexpr bool kSumsStages = true;
@@ -309,41 +323,44 @@ struct OffsetStages : FourBitStages {
   const std::uint8_t* zeros;
 
   __device__ static int source(int piece, int t) { return 32 * t + 8 * piece; }
-  /// Lane 2r copies the four bytes that row r's scale is in, lane 2r + 1 those of its zero point.
-  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
-    const std::int64_t at = first_block + block(stage);
-    const auto address = which == 0 ? reinterpret_cast<std::uintptr_t>(scales + at)
-                                    : reinterpret_cast<std::uintptr_t>(zeros + at / 2);
-    return reinterpret_cast<const void*>(address / 4 * 4);
+  /// The word that the scale is in, and that of the zero point. Scales begin at a whole word, zero
+  /// points perhaps in the middle of one.
+  __device__ ScaleWords scale_words(unsigned first_block, unsigned which) const {
+    const unsigned first = first_block + (which == 0 ? 0 : codes_before_zeros());
+    const auto address = which == 0 ? reinterpret_cast<std::uintptr_t>(scales)
+                                    : reinterpret_cast<std::uintptr_t>(zeros) / 4 * 4;
+    return {reinterpret_cast<const std::uint32_t*>(address), which == 0 ? 1 : 3, first,
+            first + static_cast<unsigned>(blocks) - 1};
   }
-  /// Of a block, from the word that it is in, the bits of a float. Tensors begin at whole words.
-  __device__ static std::uint32_t scale(std::uint32_t word, unsigned block) {
-    const auto bits = static_cast<unsigned short>(word >> 16 * (block % 2));
-    return __float_as_uint(to_float(__ushort_as_half(bits)));
+  /// Of a block, from the word that it is in.
+  __device__ static float scale_of(std::uint32_t word, unsigned block) {
+    const auto bits = static_cast<unsigned short>(__funnelshift_r(word, 0, 16 * block));
+    return to_float(__ushort_as_half(bits));
   }
-  /// The zero point as an integer above T's kOnes, twice.
-  __device__ std::uint32_t zero(std::uint32_t word, unsigned block) const {
-    const auto byte =
-        (static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(zeros)) + block / 2) % 4;
-    const std::uint32_t code = word >> (8 * byte + 4 - block % 2 * 4) & 0xF;
-    return kOnes<T> | code << 16 | code;
+  /// The zero point above T's kOnes, in the lower half. A byte's upper half is the earlier block's.
+  __device__ std::uint32_t zero_of(std::uint32_t word, unsigned block) const {
+    const unsigned code = (block + codes_before_zeros()) ^ 1;
+    return above_ones<T>(__funnelshift_r(word, 0, 4 * code), 0xF);
+  }
+  /// Of 4 bits, in the word that the first zero point is in: 0 or 4.
+  __device__ unsigned codes_before_zeros() const {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(zeros)) % 4 * 2;
   }
   /// One row's codes are multiplied as they stand above T's kOnes: that and the zero point are
   /// taken from a block's sum by way of x's. In fp16, whose kOnes is eight times bf16's, that is
   /// the less exact where x is of one sign. For many rows those sums take longer than they spare.
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
-    // Each lane reads the word that it copied.
-    const auto lane = static_cast<int>(threadIdx.x) % kWarp;
-    const unsigned own_block = stage.first_block + static_cast<unsigned>(block(stage.index));
-    const std::uint32_t word = stage.scales[lane];
-    const std::uint32_t own = lane % 2 == 0 ? scale(word, own_block) : zero(word, own_block);
+    // A stage beyond the row has the last block's words. Its x is 0, but bits that are no scale
+    // could be NaN.
+    const int index = min(stage.index, blocks - 1);
+    const auto low_block = static_cast<unsigned>(stage.low_row * blocks + index);
+    const auto high_block = static_cast<unsigned>(stage.high_row * blocks + index);
+    const uint2 low_words = stage.words_of(false);
+    const uint2 high_words = stage.words_of(true);
+    const std::uint32_t low_zero = zero_of(low_words.y, low_block);
+    const std::uint32_t high_zero = zero_of(high_words.y, high_block);
     const Place at;
-    const auto of_row = [&](int row, int which) {
-      return __shfl_sync(kWholeWarp, own, 2 * row + which);
-    };
-    const std::uint32_t low_zero = of_row(at.g, 1);
-    const std::uint32_t high_zero = of_row(at.g + 8, 1);
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
@@ -356,21 +373,21 @@ struct OffsetStages : FourBitStages {
     add(low.y, high.y, 1);
     add(low.z, high.z, 2);
     add(low.w, high.w, 3);
-    const auto add_scaled = [&](int row, int first, std::uint32_t zero) {
-      const float scale_of = __uint_as_float(of_row(row, 0));
+    const auto add_scaled = [&](int first, float scale, std::uint32_t zero) {
       float offset = 0;
       if constexpr (Inputs::kSums) offset = to_float(two_of(zero, T{}).x) * x.sum;
-      sums.values[0][first] += scale_of * (block[first] - offset);
-      sums.values[0][first + 1] += scale_of * (block[first + 1] - offset);
+      sums.values[0][first] += scale * (block[first] - offset);
+      sums.values[0][first + 1] += scale * (block[first + 1] - offset);
     };
-    add_scaled(at.g, 0, low_zero);
-    add_scaled(at.g + 8, 2, high_zero);
+    add_scaled(0, scale_of(low_words.x, low_block), low_zero);
+    add_scaled(2, scale_of(high_words.x, high_block), high_zero);
   }
   template <typename Inputs>
   __device__ static uint4 expanded(std::uint32_t word, std::uint32_t zero) {
+    const std::uint32_t two_zeros = __byte_perm(zero, 0, 0x1010);
     const auto two = [&](std::uint32_t codes) {
       const std::uint32_t above = above_ones<T>(codes, 0x000F000FU);
-      return Inputs::kSums ? above : bits_of(__hsub2(two_of(above, T{}), two_of(zero, T{})));
+      return Inputs::kSums ? above : bits_of(__hsub2(two_of(above, T{}), two_of(two_zeros, T{})));
     };
     return {two(word), two(word >> 4), two(word >> 8), two(word >> 12)};
   }

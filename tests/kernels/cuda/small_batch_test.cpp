@@ -102,12 +102,13 @@ TEST_P(SmallBatchTest, NormaliseThem) {
 TEST_P(SmallBatchTest, ActivateThem) {
   for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
     for (const std::int64_t rows : {1, 3, 8, 16}) {
-      for (const std::int64_t ffn : {24, 300}) {
-        constexpr std::int64_t kIn = 256;
+      // Less than a tile; and rows of an odd number of blocks, whose zero points begin, of Gelu's
+      // weight, in the middle of a word.
+      for (const auto& [ffn, in] : {std::pair{3, 128}, {24, 256}, {300, 256}, {2201, 384}}) {
         const std::int64_t width = kind == ActivationKind::SwiGlu ? 2 * ffn : ffn;
         Lab lab(std::get<1>(GetParam()));
-        Before before(lab, precision(), width, kIn, NormKind::RmsNorm);
-        Twin x = lab.random({rows, kIn}, 0.5F);
+        Before before(lab, precision(), width, in, NormKind::RmsNorm);
+        Twin x = lab.random({rows, in}, 0.5F);
         Twin pre = lab.empty({rows, width});
         Twin act = lab.empty({rows, ffn});
         Twin workspace = lab.gemm_workspace();
@@ -117,8 +118,8 @@ TEST_P(SmallBatchTest, ActivateThem) {
                                   side(act), side(workspace), before.operands(side),
                                   rows <= normed_rows(before.quantizes) ? &norm : nullptr});
         });
-        lab.expect_close(pre, bound_of(precision()), text("pre", rows, kIn, ffn));
-        lab.expect_close(act, bound_of(precision()).times(2), text("act", rows, kIn, ffn));
+        lab.expect_close(pre, bound_of(precision()), text("pre", rows, in, ffn));
+        lab.expect_close(act, bound_of(precision()).times(2), text("act", rows, in, ffn));
       }
     }
   }
@@ -130,6 +131,8 @@ TEST_P(SmallBatchTest, MayBeLong) {
   for (const std::int64_t rows : {1, 8}) {
     for (const std::int64_t in : {11008, 28672}) check_plain(rows, in, 16);
   }
+  // Clusters have more than one tile each.
+  check_plain(8, 11008, 1072);
   // As long as a block holds, of 512 threads, and longer.
   for (const std::int64_t in : {8192, 8320, 16384, 16512}) check_plain(1, in, 16);
 }

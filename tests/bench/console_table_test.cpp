@@ -5,10 +5,10 @@
 namespace vramfit::bench {
 namespace {
 
-using Row = ::benchmark::BenchmarkReporter::Run;
+using Reported = ::benchmark::BenchmarkReporter::Run;
 
-Row measured(const std::string& name = "Training/tiny/fp16/adamw/batch:4/seq:512") {
-  Row run;
+Reported measured(const std::string& name = "Training/tiny/fp16/adamw/batch:4/seq:512") {
+  Reported run;
   run.run_name.function_name = name;
   run.counters["mem_allocated"] = 2e9;
   run.counters["mem_device_used"] = 3e9;
@@ -39,10 +39,10 @@ TEST(ConsoleTable, NamesAreWhole) {
 }
 
 TEST(ConsoleTable, WhatCameOfItIsNoRate) {
-  Row oom = measured();
+  Reported oom = measured();
   oom.counters["oom"] = 1;
   EXPECT_TRUE(console_line(oom).ends_with("      1234        OOM")) << console_line(oom);
-  Row largest = measured();
+  Reported largest = measured();
   largest.counters.erase("tokens_per_second");
   largest.counters["mem_max_batch"] = 12;
   const std::string line = console_line(largest);
@@ -51,8 +51,8 @@ TEST(ConsoleTable, WhatCameOfItIsNoRate) {
 }
 
 TEST(ConsoleTable, TheCoefficientOfVariationIsNoSize) {
-  Row run = measured();
-  run.run_type = Row::RT_Aggregate;
+  Reported run = measured();
+  run.run_type = Reported::RT_Aggregate;
   run.aggregate_name = "cv";
   for (auto& [name, counter] : run.counters) counter = 0.0125;
   const std::string line = console_line(run);

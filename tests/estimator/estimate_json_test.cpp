@@ -11,7 +11,7 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 Request request_on(const char* card) {
   TrainingOptions options;
@@ -21,18 +21,18 @@ Request request_on(const char* card) {
   return {model_named("llama2-7b"), workload_of(options), budget_of(card_named(card))};
 }
 
-std::vector<std::string> keys(const Json& object) {
+std::vector<std::string> keys(const OrderedJson& object) {
   std::vector<std::string> list;
   for (const auto& item : object.items()) list.push_back(item.key());
   return list;
 }
 
 /// Adds up what a card must have, three ways.
-void expect_sums(const Json& verdict) {
+void expect_sums(const OrderedJson& verdict) {
   std::uint64_t sum = 0;
   for (const auto& item : verdict.at("components").items())
     sum += item.value().get<std::uint64_t>();
-  const Json& levels = verdict.at("levels");
+  const OrderedJson& levels = verdict.at("levels");
   EXPECT_EQ(sum, levels.at("allocated").get<std::uint64_t>());
   EXPECT_GE(levels.at("reserved"), levels.at("allocated"));
   EXPECT_GE(levels.at("device_used"), levels.at("reserved"));
@@ -44,7 +44,7 @@ void expect_sums(const Json& verdict) {
 
 TEST(EstimateJson, HasEveryKeyAndSumsUp) {
   const Request request = request_on("h200");
-  const Json json = estimate_json(request, estimate(request));
+  const OrderedJson json = estimate_json(request, estimate(request));
   EXPECT_EQ(keys(json),
             (std::vector<std::string>{"schema",   "runtime",  "release",         "fits",
                                       "asked",    "model",    "verdict",         "uncertainty",
@@ -59,7 +59,7 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
   EXPECT_EQ(json["runtime"], "vramfit");
   EXPECT_TRUE(json["release"].is_null());
   EXPECT_EQ(json["fits"], true);
-  EXPECT_EQ(json["asked"], Json::parse(R"({"model": "llama2-7b", "mode": "training",
+  EXPECT_EQ(json["asked"], OrderedJson::parse(R"({"model": "llama2-7b", "mode": "training",
     "precision": "fp16", "attention": "flash", "batch": 4, "seq": 512, "optimizer": "adamw",
     "accumulate": 1, "lora": null, "checkpoint": null, "checkpoint_every": 1,
     "gpus": 1, "strategy": null})"));
@@ -71,8 +71,8 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
 
 TEST(EstimateJson, StagesAreInOrderAndJoin) {
   const Request request = request_on("h200");
-  const Json stages = estimate_json(request, estimate(request)).at("stages");
-  const Json& loaded = stages.at(0);
+  const OrderedJson stages = estimate_json(request, estimate(request)).at("stages");
+  const OrderedJson& loaded = stages.at(0);
   EXPECT_EQ(loaded.at("step"), 0);
   EXPECT_EQ(loaded.at("name"), "loaded");
   EXPECT_EQ(loaded.at("before"), 0);
@@ -92,10 +92,10 @@ TEST(EstimateJson, StagesAreInOrderAndJoin) {
 
 TEST(EstimateJson, SaysWhereARunEndsThatDoesNotFit) {
   const Request request = request_on("rtx4090");
-  const Json json = estimate_json(request, estimate(request));
+  const OrderedJson json = estimate_json(request, estimate(request));
   EXPECT_EQ(json["fits"], false);
   EXPECT_LT(json["margin"], 0);
-  const Json& end = json.at("out_of_memory");
+  const OrderedJson& end = json.at("out_of_memory");
   EXPECT_EQ(end.at("step"), 1);
   EXPECT_GT(end.at("requested"), 0);
   EXPECT_TRUE(end.at("tensor").is_string());
@@ -107,7 +107,7 @@ TEST(EstimateJson, OfInferenceSaysHowManyTokens) {
   GenerationOptions options;
   options.generate = 5;
   request.workload = workload_of(options);
-  const Json asked = estimate_json(request, estimate(request)).at("asked");
+  const OrderedJson asked = estimate_json(request, estimate(request)).at("asked");
   EXPECT_EQ(asked.at("mode"), "inference");
   EXPECT_EQ(asked.at("generate"), 5);
   EXPECT_FALSE(asked.contains("optimizer"));
@@ -115,12 +115,12 @@ TEST(EstimateJson, OfInferenceSaysHowManyTokens) {
 
 TEST(EstimateJson, OfSeveralCardsFitsWhereAnyDoes) {
   const std::vector<Request> requests = {request_on("rtx4090"), request_on("h200")};
-  const Json json = estimates_json(requests, {estimate(requests[0]), estimate(requests[1])});
+  const OrderedJson json = estimates_json(requests, {estimate(requests[0]), estimate(requests[1])});
   EXPECT_EQ(json["fits"], true);
   ASSERT_EQ(json["cards"].size(), 2U);
   EXPECT_EQ(json["cards"][0]["fits"], false);
   EXPECT_EQ(json["cards"][1]["fits"], true);
-  for (const Json& card : json["cards"]) expect_sums(card);
+  for (const OrderedJson& card : json["cards"]) expect_sums(card);
 }
 
 TEST(EstimateJson, ACardOutsideTheCatalogueHasNoName) {

@@ -1,8 +1,6 @@
 #include "tests/model/published_models.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "model/config/families.h"
 #include "model/config/hugging_face.h"
@@ -30,12 +28,6 @@ std::vector<std::string> runnable_names() {
 
 ModelConfig published(const std::string& name) {
   return read_hugging_face(models_folder() / name / "config.json");
-}
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 }  // namespace vramfit

@@ -19,7 +19,4 @@ std::vector<std::string> runnable_names();
 
 ModelConfig published(const std::string& name);
 
-/// The whole of a file.
-std::string text_of(const std::filesystem::path& path);
-
 }  // namespace vramfit

@@ -10,7 +10,7 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// A file of one layer, in fp32, with its tensors' data.
 std::string one_layer() {
@@ -55,7 +55,7 @@ TEST(LlamaCppFiles, ThatWereCutShortAreSaidToBe) {
     // Under llama.cpp, as nothing else reads it.
     const FitOptions options =
         parse_options({"--gguf", (folder / "m.gguf").string(), "--gpu", "h200"});
-    return Json::parse(ask(options, disk).json()).at("notes").dump();
+    return OrderedJson::parse(ask(options, disk).json()).at("notes").dump();
   };
   EXPECT_EQ(notes(0).find("the file ends"), std::string::npos);
   EXPECT_NE(notes(5000).find("the file ends 5,000 bytes before its tensors do"), std::string::npos);

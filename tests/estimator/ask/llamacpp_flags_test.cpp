@@ -3,23 +3,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/ask/ask.h"
+#include "tests/estimator/ask/llamacpp_told.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json told(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--runtime", "llama.cpp"});
-  return Json::parse(ask(parse_options(arguments), {}).json());
-}
+using OrderedJson = nlohmann::ordered_json;
 
 TEST(LlamaCppFlags, TakesItsOwnFlagsByOneDash) {
-  const Json answer = told({"--model", "llama3-8b", "-c", "8192", "-ngl", "20", "-ctk", "q8_0",
-                            "-np", "2", "-kvu", "-fa", "on", "-ub", "256", "--gpu", "rtx4090"});
-  const Json& asked = answer.at("asked");
+  const OrderedJson answer =
+      told_of_llamacpp({"--model", "llama3-8b", "-c", "8192", "-ngl", "20", "-ctk", "q8_0", "-np",
+                        "2", "-kvu", "-fa", "on", "-ub", "256", "--gpu", "rtx4090"});
+  const OrderedJson& asked = answer.at("asked");
   EXPECT_EQ(asked.at("ctx"), 8192);
   EXPECT_EQ(asked.at("gpu_layers"), 20);
   EXPECT_EQ(asked.at("cache_type_k"), "q8_0");
@@ -28,15 +24,17 @@ TEST(LlamaCppFlags, TakesItsOwnFlagsByOneDash) {
   EXPECT_EQ(asked.at("flash_attn"), "on");
   EXPECT_EQ(asked.at("ubatch_size"), 256);
   EXPECT_EQ(answer.at("on_host").at("layers"), 13);
-  const Json ollama = told({"--model", "llama3-8b", "--num_ctx", "8192", "--num_gpu=20",
-                            "--num_parallel=2", "--gpu", "rtx4090"});
+  const OrderedJson ollama =
+      told_of_llamacpp({"--model", "llama3-8b", "--num_ctx", "8192", "--num_gpu=20",
+                        "--num_parallel=2", "--gpu", "rtx4090"});
   EXPECT_EQ(ollama.at("asked").at("gpu_layers"), 20);
 }
 
 // common/arg.cpp: is_truthy, is_falsey, is_autoy.
 TEST(LlamaCppFlags, SwitchesAreSpeltAsLlamaCppsParserReadsThem) {
   const auto asked = [](const char* flag, const char* value) {
-    return told({"--model", "llama3-8b", "-c", "4096", flag, value, "--gpu", "h200"}).at("asked");
+    return told_of_llamacpp({"--model", "llama3-8b", "-c", "4096", flag, value, "--gpu", "h200"})
+        .at("asked");
   };
   for (const char* on : {"on", "enabled", "true", "1"}) {
     EXPECT_EQ(asked("-fa", on).at("flash_attn"), "on") << on;
@@ -56,13 +54,13 @@ TEST(LlamaCppFlags, TakesACommandOfItsServer) {
   std::vector<std::string> server = run;
   server.insert(server.end(), {"--host", "0.0.0.0", "--port", "8080", "--threads", "8", "--jinja",
                                "--temp", "0.7", "--mlock", "--mmproj", "mmproj.gguf"});
-  const Json answer = told(server);
-  EXPECT_EQ(answer.at("devices"), told(run).at("devices"));
+  const OrderedJson answer = told_of_llamacpp(server);
+  EXPECT_EQ(answer.at("devices"), told_of_llamacpp(run).at("devices"));
   EXPECT_NE(answer.at("notes").dump().find("--mmproj: what sees is not counted"),
             std::string::npos);
   expect_bad_input(
       [] {
-        told({"--model", "llama3-8b", "--ollama_kv_cache_type", "q8_0"});
+        told_of_llamacpp({"--model", "llama3-8b", "--ollama_kv_cache_type", "q8_0"});
       },
       {"--cache-type-k q8_0 --cache-type-v q8_0"});
 }
@@ -96,8 +94,8 @@ TEST(LlamaCppFlags, TakesItsProgramsOtherFlagsByTheirShortNames) {
                                "--alias",
                                "x",
                                "-v"});
-  const Json answer = told(server);
-  EXPECT_EQ(answer.at("devices"), told(run).at("devices"));
+  const OrderedJson answer = told_of_llamacpp(server);
+  EXPECT_EQ(answer.at("devices"), told_of_llamacpp(run).at("devices"));
   const std::string notes = answer.at("notes").dump();
   EXPECT_NE(notes.find("-mm: what sees is not counted"), std::string::npos) << notes;
   EXPECT_NE(notes.find("-t, -tb, -cb, -n, -p, --repeat-penalty, --alias, -v"), std::string::npos)
@@ -105,13 +103,13 @@ TEST(LlamaCppFlags, TakesItsProgramsOtherFlagsByTheirShortNames) {
   EXPECT_NE(notes.find("--cache-ram: is of the host's memory"), std::string::npos) << notes;
   const auto refused = [&](std::vector<std::string> flags, const char* what) {
     flags.insert(flags.begin(), run.begin(), run.end());
-    expect_bad_input([&] { told(flags); }, {what});
+    expect_bad_input([&] { told_of_llamacpp(flags); }, {what});
   };
   refused({"-dev", "none"}, "dev: nothing is offloaded");
   refused({"--no-host"}, "no-host:");
   refused({"-sm", "tensor", "--gpus", "2"}, "split-mode: how tensor splits");
   refused({"-mu", "https://x/y.gguf"}, "mu: nothing is downloaded here");
-  EXPECT_NE(told({"--model", "llama3-8b", "--lora", "a.gguf", "--gpu", "h200"})
+  EXPECT_NE(told_of_llamacpp({"--model", "llama3-8b", "--lora", "a.gguf", "--gpu", "h200"})
                 .at("notes")
                 .dump()
                 .find("--lora: LoRA adapters and control vectors are not counted"),
@@ -128,7 +126,7 @@ TEST(LlamaCppFlags, FlashAttentionStandsAloneAsOlderCommandsHaveIt) {
   const std::vector<std::string> run = {"--model", "llama3-8b", "-c", "4096", "--gpu", "h200"};
   const auto with = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), run.begin(), run.end());
-    return told(flags).at("asked");
+    return told_of_llamacpp(flags).at("asked");
   };
   EXPECT_EQ(with({"-fa"}).at("flash_attn"), "on");
   EXPECT_EQ(with({"--flash-attn", "-ngl", "20"}).at("flash_attn"), "on");
@@ -140,7 +138,7 @@ TEST(LlamaCppFlags, FlashAttentionStandsAloneAsOlderCommandsHaveIt) {
 
 TEST(LlamaCppFlags, RepositoriesOfTheHubAreTheModelsThatTheyAreMadeOf) {
   const auto asked = [](const char* repository) {
-    return told({"-hf", repository, "-c", "4096", "--gpu", "h200"}).at("asked");
+    return told_of_llamacpp({"-hf", repository, "-c", "4096", "--gpu", "h200"}).at("asked");
   };
   EXPECT_EQ(asked("unsloth/Qwen3-8B-GGUF:q5_k_m").at("quant"), "Q5_K_M");
   EXPECT_EQ(asked("unsloth/Qwen3-8B-GGUF:q5_k_m").at("model"), "qwen3-8b");
@@ -150,32 +148,40 @@ TEST(LlamaCppFlags, RepositoriesOfTheHubAreTheModelsThatTheyAreMadeOf) {
   expect_bad_input([&] { asked("unsloth/Qwen3-8B-GGUF:UD-Q4_K_XL"); },
                    {"hf: unknown 'UD-Q4_K_XL'"});
   expect_bad_input([&] { asked("some/Body-99B-GGUF"); }, {"some/Body-99B"});
-  expect_bad_input([] { told({"-hf", ":Q4", "--gpu", "h200"}); }, {"hf: ':Q4' names no repo"});
-  expect_bad_input([] { told({"-m", "x.gguf", "--gpu", "h200"}); }, {"m: 'x.gguf'"});
-  expect_bad_input([] { told({"--model", "x.gguf", "--gpu", "h200"}); }, {"model: 'x.gguf'"});
+  expect_bad_input(
+      [] {
+        told_of_llamacpp({"-hf", ":Q4", "--gpu", "h200"});
+      },
+      {"hf: ':Q4' names no repo"});
+  expect_bad_input([] { told_of_llamacpp({"-m", "x.gguf", "--gpu", "h200"}); }, {"m: 'x.gguf'"});
+  expect_bad_input(
+      [] {
+        told_of_llamacpp({"--model", "x.gguf", "--gpu", "h200"});
+      },
+      {"model: 'x.gguf'"});
 }
 
 // llm/llama_server.go: -c num_ctx × OLLAMA_NUM_PARALLEL, -np, -b and -ub.
 TEST(LlamaCppFlags, StartsAsOllamaDoesWhereNumCtxIsGiven) {
   const auto with = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--model", "llama3.1-8b", "--gpu", "rtx4090"});
-    return told(std::move(flags));
+    return told_of_llamacpp(std::move(flags));
   };
-  const Json two = with({"--num_ctx", "8192", "--ollama_num_parallel", "2"});
+  const OrderedJson two = with({"--num_ctx", "8192", "--ollama_num_parallel", "2"});
   EXPECT_EQ(two.at("asked").at("ctx"), 16384);
   EXPECT_EQ(two.at("asked").at("num_ctx"), 8192);
   EXPECT_EQ(two.at("asked").at("parallel"), 2);
   EXPECT_EQ(two.at("devices"),
             with({"-c", "16384", "-np", "2", "-b", "1024", "-ub", "1024"}).at("devices"));
-  const Json one = with({"--num-ctx", "8192"});
+  const OrderedJson one = with({"--num-ctx", "8192"});
   EXPECT_EQ(one.at("asked").at("parallel"), 1);
   EXPECT_EQ(one.at("asked").at("kv_unified"), false);
   EXPECT_EQ(one.at("devices"),
             with({"-c", "8192", "-np", "1", "-b", "1024", "-ub", "1024"}).at("devices"));
-  const Json assumed = one.at("asked").at("assumed");
-  EXPECT_EQ(assumed, Json({"quant", "parallel"}));
+  const OrderedJson assumed = one.at("asked").at("assumed");
+  EXPECT_EQ(assumed, OrderedJson({"quant", "parallel"}));
   EXPECT_EQ(with({"--num-ctx", "8192", "--num-batch", "1024"}).at("asked").at("ubatch_size"), 1024);
-  const Json most = with({"--num-ctx", "8192", "--max-parallel"});
+  const OrderedJson most = with({"--num-ctx", "8192", "--max-parallel"});
   const std::int64_t slots = most.at("max_parallel");
   EXPECT_EQ(most.at("devices"), with({"-c", std::to_string(slots * 8192), "-np",
                                       std::to_string(slots), "-b", "512", "-ub", "512"})
@@ -186,8 +192,9 @@ TEST(LlamaCppFlags, StartsAsOllamaDoesWhereNumCtxIsGiven) {
 TEST(LlamaCppFlags, OllamasBatchIsLongerWhereItBelievesThatThereIsRoom) {
   const auto batch = [](const std::string& context, const std::string& card,
                         const std::string& flash) {
-    const Json answer = told({"--model", "llama3.1-8b", "--quant", "Q4_K_M", "--num-ctx", context,
-                              "--gpu", card, "--flash-attn", flash});
+    const OrderedJson answer =
+        told_of_llamacpp({"--model", "llama3.1-8b", "--quant", "Q4_K_M", "--num-ctx", context,
+                          "--gpu", card, "--flash-attn", flash});
     EXPECT_EQ(answer.at("asked").at("ubatch_size"), nullptr);
     EXPECT_NE(answer.at("notes").dump().find("num-batch: as Ollama sets it"), std::string::npos);
     return std::stoi(answer.at("own_choice").at("num_batch").get<std::string>());
@@ -204,10 +211,11 @@ TEST(LlamaCppFlags, OllamasBatchIsLongerWhereItBelievesThatThereIsRoom) {
 }
 
 TEST(LlamaCppFlags, OllamaShortensWhatTheModelDoesNotTake) {
-  const Json longer = told({"--model", "llama2-7b", "--num-ctx", "8192", "--gpu", "rtx4090"});
+  const OrderedJson longer =
+      told_of_llamacpp({"--model", "llama2-7b", "--num-ctx", "8192", "--gpu", "rtx4090"});
   EXPECT_EQ(longer.at("asked").at("ctx"), 4096);
   EXPECT_NE(longer.at("notes").dump().find("Ollama shortens it to 4096"), std::string::npos);
-  const Json one = told(
+  const OrderedJson one = told_of_llamacpp(
       {"--model", "qwen3-next-80b-a3b", "--num-ctx", "8192", "--parallel", "2", "--vram", "141GB"});
   EXPECT_EQ(one.at("asked").at("ctx"), 8192);
   EXPECT_EQ(one.at("asked").at("parallel"), 1);
@@ -217,7 +225,7 @@ TEST(LlamaCppFlags, OllamaShortensWhatTheModelDoesNotTake) {
 TEST(LlamaCppFlags, EachSlotMayHaveAllPositionsOfTheModel) {
   const auto notes = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--model", "llama3-8b", "--gpu", "rtx4090"});
-    return told(std::move(flags)).at("notes").dump();
+    return told_of_llamacpp(std::move(flags)).at("notes").dump();
   };
   constexpr const char* kMore = "more than its config's max_position_embeddings";
   EXPECT_EQ(notes({"--num-ctx", "8192", "--parallel", "4"}).find(kMore), std::string::npos);
@@ -229,7 +237,7 @@ TEST(LlamaCppFlags, EachSlotMayHaveAllPositionsOfTheModel) {
 TEST(LlamaCppFlags, ContextIsSaidInOneMeasure) {
   const auto refused = [](std::vector<std::string> flags, const char* what) {
     flags.insert(flags.begin(), {"--model", "llama2-7b", "--gpu", "rtx4090"});
-    expect_bad_input([&] { told(flags); }, {what});
+    expect_bad_input([&] { told_of_llamacpp(flags); }, {what});
   };
   refused({"--num-ctx", "4096", "--ctx", "4096"}, "ctx: --num-ctx says it in another measure");
   refused({"--num-batch", "512", "-ub", "512"}, "ub: --num-batch says it in another measure");
@@ -239,10 +247,10 @@ TEST(LlamaCppFlags, ContextIsSaidInOneMeasure) {
 }
 
 TEST(LlamaCppFlags, AdviceOfOllamasContextIsInItsWords) {
-  const Json answer = told({"--model", "llama3.1-8b", "--num-ctx", "65536", "--parallel", "2",
-                            "--vram", "16GiB", "--advise"});
+  const OrderedJson answer = told_of_llamacpp({"--model", "llama3.1-8b", "--num-ctx", "65536",
+                                               "--parallel", "2", "--vram", "16GiB", "--advise"});
   std::string flags;
-  for (const Json& advice : answer.at("advice")) flags += advice.at("flags").dump();
+  for (const OrderedJson& advice : answer.at("advice")) flags += advice.at("flags").dump();
   EXPECT_NE(flags.find("--num-ctx 32768"), std::string::npos) << flags;
   EXPECT_EQ(flags.find("--ctx"), std::string::npos) << flags;
 }

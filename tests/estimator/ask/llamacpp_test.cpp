@@ -4,23 +4,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "estimator/ask/ask.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
+#include "tests/estimator/ask/llamacpp_told.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json told(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--runtime", "llama.cpp"});
-  return Json::parse(ask(parse_options(arguments), {}).json());
-}
-
-std::uint64_t part(const Json& answer, std::size_t device, const char* name) {
+std::uint64_t part(const OrderedJson& answer, std::size_t device, const char* name) {
   return answer.at("devices").at(device).at("parts").at(name);
 }
 
@@ -31,12 +26,12 @@ TEST(LlamaCpp, AnswersAboutModelsThatNoReaderHas) {
     if (of_vllm_alone.contains(name)) {
       expect_bad_input(
           [&] {
-            told({"--model", name, "-c", "4096", "--gpu", "h200"});
+            told_of_llamacpp({"--model", name, "-c", "4096", "--gpu", "h200"});
           },
           {"not known here under llama.cpp"});
       continue;
     }
-    const Json answer = told({"--model", name, "-c", "4096", "--gpu", "h200"});
+    const OrderedJson answer = told_of_llamacpp({"--model", name, "-c", "4096", "--gpu", "h200"});
     EXPECT_GT(answer.at("model").at("parameters"), 0);
     EXPECT_GT(part(answer, 0, "model"), 0U);
     EXPECT_GT(part(answer, 0, "context"), 0U);
@@ -51,11 +46,19 @@ TEST(LlamaCpp, OthersRefuseWhatItAloneReads) {
         ask(parse_options({"--gguf", "x.gguf", "--vram", "24GB"}), {});
       },
       {"gguf: 'x.gguf' is a path"});
-  expect_bad_input([] { told({"--model", "gpt2-124m", "--gpu", "h200"}); }, {"gpt2-124m"});
-  expect_bad_input([] { told({"--model", "llama3-8b", "--train", "--gpu", "h200"}); }, {"train"});
   expect_bad_input(
       [] {
-        told({"--model", "llama3-8b", "--max-batch", "--gpu", "h200"});
+        told_of_llamacpp({"--model", "gpt2-124m", "--gpu", "h200"});
+      },
+      {"gpt2-124m"});
+  expect_bad_input(
+      [] {
+        told_of_llamacpp({"--model", "llama3-8b", "--train", "--gpu", "h200"});
+      },
+      {"train"});
+  expect_bad_input(
+      [] {
+        told_of_llamacpp({"--model", "llama3-8b", "--max-batch", "--gpu", "h200"});
       },
       {"max-batch: not under --runtime llama.cpp; --max-ctx"});
 }
@@ -64,7 +67,7 @@ TEST(LlamaCpp, TensorsOfAModelThatDraftsStayOnTheHost) {
   const auto draft = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(),
                  {"--model", "qwen3-8b", "-md", "qwen3-0.6b", "-c", "4096", "--gpu", "rtx4090"});
-    return part(told(flags), 0, "draft");
+    return part(told_of_llamacpp(flags), 0, "draft");
   };
   EXPECT_LT(draft({"-otd", "ffn_.*=CPU"}), draft({}));
   EXPECT_EQ(draft({"-ncmoed", "4"}), draft({}));  // it has no experts
@@ -75,20 +78,23 @@ TEST(LlamaCpp, SaysWhyFitGivesUp) {
   const std::vector<std::string> run = {"--model", "llama2-7b", "--quant", "F16",    "-c",
                                         "32768",   "-ngl",      "30",      "--vram", "8GiB"};
   constexpr const char* kWhy = "n_gpu_layers already set by user to 30";
-  const Json answer = told(run);
+  const OrderedJson answer = told_of_llamacpp(run);
   EXPECT_EQ(answer.at("own_choice_failure"), kWhy);
   std::vector<std::string> fitting = run;
   fitting.insert(fitting.end(), {"--fit", "on"});
-  EXPECT_NE(told(fitting).at("notes").dump().find(kWhy), std::string::npos);
-  EXPECT_FALSE(
-      told({"--model", "llama2-7b", "-c", "4096", "--gpu", "h200"}).contains("own_choice_failure"));
+  EXPECT_NE(told_of_llamacpp(fitting).at("notes").dump().find(kWhy), std::string::npos);
+  EXPECT_FALSE(told_of_llamacpp({"--model", "llama2-7b", "-c", "4096", "--gpu", "h200"})
+                   .contains("own_choice_failure"));
 }
 
 TEST(LlamaCpp, TheLongestContextIsTheLastThatFits) {
   const auto at = [](const std::string& ctx) {
-    return told({"--model", "qwen3-30b-a3b", "-c", ctx, "--vram", "21GiB"}).at("fits").get<bool>();
+    return told_of_llamacpp({"--model", "qwen3-30b-a3b", "-c", ctx, "--vram", "21GiB"})
+        .at("fits")
+        .get<bool>();
   };
-  const Json found = told({"--model", "qwen3-30b-a3b", "--max-ctx", "--vram", "21GiB"});
+  const OrderedJson found =
+      told_of_llamacpp({"--model", "qwen3-30b-a3b", "--max-ctx", "--vram", "21GiB"});
   const std::int64_t largest = found.at("max_ctx");
   ASSERT_GT(largest, 0);
   ASSERT_LT(largest, 40960);
@@ -101,7 +107,7 @@ TEST(LlamaCpp, TheLongestContextIsTheLastThatFits) {
 TEST(LlamaCpp, EachSlotOfTheLongestContextMayBeAsLongAsTheModelAllows) {
   const auto longest = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--model", "llama3-8b", "--max-ctx", "--gpu", "h200"});
-    return told(std::move(flags)).at("max_ctx").get<std::int64_t>();
+    return told_of_llamacpp(std::move(flags)).at("max_ctx").get<std::int64_t>();
   };
   EXPECT_EQ(longest({}), 8192);
   EXPECT_EQ(longest({"--parallel", "4"}), 4 * 8192);
@@ -112,9 +118,9 @@ TEST(LlamaCpp, EachSlotOfTheLongestContextMayBeAsLongAsTheModelAllows) {
 TEST(LlamaCpp, TheMostSlotsAreThoseOfAStartThatAsksForThem) {
   const auto with = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--model", "qwen3-8b", "-c", "8192", "--gpu", "rtx3060-12gb"});
-    return told(std::move(flags));
+    return told_of_llamacpp(std::move(flags));
   };
-  const Json found = with({"--max-parallel"});
+  const OrderedJson found = with({"--max-parallel"});
   const std::int64_t slots = found.at("max_parallel");
   EXPECT_LT(slots, 256);
   EXPECT_EQ(found.at("devices"), with({"--parallel", std::to_string(slots)}).at("devices"));
@@ -122,25 +128,27 @@ TEST(LlamaCpp, TheMostSlotsAreThoseOfAStartThatAsksForThem) {
 }
 
 TEST(LlamaCpp, SaysWhatItWouldSetByItselfAndThatFits) {
-  const Json answer = told({"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090"});
+  const OrderedJson answer =
+      told_of_llamacpp({"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090"});
   EXPECT_EQ(answer.at("verdict"), "OOM");
-  const Json& choice = answer.at("own_choice");
-  const Json chosen =
-      told({"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090", "-c",
-            choice.at("ctx"), "-ngl", choice.at("gpu_layers"),
-            "--override-tensor=" + choice.at("override_tensor").get<std::string>()});
+  const OrderedJson& choice = answer.at("own_choice");
+  const OrderedJson chosen =
+      told_of_llamacpp({"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090", "-c",
+                        choice.at("ctx"), "-ngl", choice.at("gpu_layers"),
+                        "--override-tensor=" + choice.at("override_tensor").get<std::string>()});
   EXPECT_TRUE(chosen.at("fits"));
-  const Json itself =
-      told({"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090", "--fit", "on"});
+  const OrderedJson itself = told_of_llamacpp(
+      {"--model", "qwen3-30b-a3b", "--quant", "Q8_0", "--gpu", "rtx4090", "--fit", "on"});
   EXPECT_TRUE(itself.at("fits"));
   EXPECT_EQ(itself.at("devices"), chosen.at("devices"));
 }
 
 TEST(LlamaCpp, AdvisesTheBestQuantisationThatFits) {
-  const Json answer = told(
+  const OrderedJson answer = told_of_llamacpp(
       {"--model", "llama2-13b", "--quant", "Q8_0", "-c", "4096", "--vram", "16GiB", "--advise"});
   bool smaller = false;
-  for (const Json& advice : answer.at("advice")) smaller |= advice.at("flags") == "--quant Q6_K";
+  for (const OrderedJson& advice : answer.at("advice"))
+    smaller |= advice.at("flags") == "--quant Q6_K";
   EXPECT_TRUE(smaller) << answer.at("advice").dump(1);
 }
 
@@ -153,15 +161,16 @@ TEST(LlamaCpp, TheLargestQuantisationIsTheLastThatFits) {
     for (const std::string vram : {"6GiB", "13GiB", "15GiB", "24GiB", "40GiB"}) {
       SCOPED_TRACE(model + " " + vram);
       const auto at = [&](const std::string& quant) {
-        return told({"--model", model, "--quant", quant, "-c", "4096", "--vram", vram});
+        return told_of_llamacpp({"--model", model, "--quant", quant, "-c", "4096", "--vram", vram});
       };
       std::uint64_t largest = 0;
       for (const std::string& quant : quants) {
         if (quant == "MXFP4_MOE" && model != "mixtral-8x7b" && model != "gpt-oss-20b") continue;
-        const Json answer = at(quant);
+        const OrderedJson answer = at(quant);
         if (answer.at("fits")) largest = std::max<std::uint64_t>(largest, answer.at("total"));
       }
-      const Json found = told({"--model", model, "--max-quant", "-c", "4096", "--vram", vram});
+      const OrderedJson found =
+          told_of_llamacpp({"--model", model, "--max-quant", "-c", "4096", "--vram", vram});
       if (largest == 0) {
         EXPECT_TRUE(found.at("max_quant").is_null());
         continue;
@@ -174,7 +183,7 @@ TEST(LlamaCpp, TheLargestQuantisationIsTheLastThatFits) {
         EXPECT_TRUE(found.at("next").is_null());
         continue;
       }
-      const Json next = at(found.at("next").at("name"));
+      const OrderedJson next = at(found.at("next").at("name"));
       EXPECT_FALSE(next.at("fits"));
       EXPECT_EQ(next.at("total"), found.at("next").at("total"));
       EXPECT_EQ(next.at("margin"), found.at("next").at("margin"));
@@ -184,7 +193,8 @@ TEST(LlamaCpp, TheLargestQuantisationIsTheLastThatFits) {
 
 TEST(LlamaCpp, ExpertsOfMxfp4CheckpointsStaySo) {
   const auto weights = [](const char* quant) {
-    const Json answer = told({"--model", "gpt-oss-20b", "--quant", quant, "--gpu", "h200"});
+    const OrderedJson answer =
+        told_of_llamacpp({"--model", "gpt-oss-20b", "--quant", quant, "--gpu", "h200"});
     return part(answer, 0, "model");
   };
   // 24 layers of 32 experts, three matrices of 2,880 x 2,880 each, 17 bytes for 32 weights.
@@ -199,10 +209,10 @@ TEST(LlamaCpp, SeveralCardsOfOneKindAreTheSameAsAList) {
   const std::vector<std::string> run = {"--model", "llama3-70b", "-c", "8192", "-ts", "3,2"};
   const auto on = [&](std::vector<std::string> cards) {
     cards.insert(cards.begin(), run.begin(), run.end());
-    return told(cards);
+    return told_of_llamacpp(cards);
   };
-  Json list = on({"--gpu", "rtx4090,rtx4090"});
-  const Json alike = on({"--gpu", "rtx4090", "--gpus", "2"});
+  OrderedJson list = on({"--gpu", "rtx4090,rtx4090"});
+  const OrderedJson alike = on({"--gpu", "rtx4090", "--gpus", "2"});
   EXPECT_EQ(list.at("machine").size(), 2U);
   for (const char* key : {"total", "margin", "verdict", "devices", "own_choice", "levels"}) {
     EXPECT_EQ(list.at(key), alike.at(key)) << key;
@@ -210,9 +220,9 @@ TEST(LlamaCpp, SeveralCardsOfOneKindAreTheSameAsAList) {
 }
 
 TEST(LlamaCpp, CardsOfSeveralKindsShareLayersByWhatIsFree) {
-  const Json answer =
-      told({"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb"});
-  const Json& machine = answer.at("machine");
+  const OrderedJson answer =
+      told_of_llamacpp({"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb"});
+  const OrderedJson& machine = answer.at("machine");
   ASSERT_EQ(machine.size(), 2U);
   EXPECT_EQ(machine[0].at("gpu"), "rtx4090");
   EXPECT_EQ(machine[1].at("gpu"), "rtx3060-12gb");
@@ -226,27 +236,28 @@ TEST(LlamaCpp, CardsOfSeveralKindsShareLayersByWhatIsFree) {
   EXPECT_EQ(answer.at("margin"), machine[least].at("margin"));
   EXPECT_EQ(answer.at("verdict"), "OOM");
   // As it would start by itself, all fit.
-  const Json& choice = answer.at("own_choice");
-  const Json chosen =
-      told({"--model", "llama3-70b", "-c", choice.at("ctx"), "-ngl", choice.at("gpu_layers"), "-ts",
-            choice.at("tensor_split"), "--gpu", "rtx4090,rtx3060-12gb"});
+  const OrderedJson& choice = answer.at("own_choice");
+  const OrderedJson chosen = told_of_llamacpp(
+      {"--model", "llama3-70b", "-c", choice.at("ctx"), "-ngl", choice.at("gpu_layers"), "-ts",
+       choice.at("tensor_split"), "--gpu", "rtx4090,rtx3060-12gb"});
   EXPECT_TRUE(chosen.at("fits"));
-  const Json itself =
-      told({"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb", "--fit", "on"});
+  const OrderedJson itself = told_of_llamacpp(
+      {"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb", "--fit", "on"});
   EXPECT_EQ(itself.at("devices"), chosen.at("devices"));
   EXPECT_TRUE(itself.at("fits"));
 }
 
 TEST(LlamaCpp, TheLongestContextFitsOnEachOfItsCards) {
-  const Json found = told({"--model", "llama2-13b", "--quant", "Q8_0", "-np", "1", "--max-ctx",
-                           "--gpu", "rtx3060-12gb,rtx3070"});
+  const OrderedJson found = told_of_llamacpp({"--model", "llama2-13b", "--quant", "Q8_0", "-np",
+                                              "1", "--max-ctx", "--gpu", "rtx3060-12gb,rtx3070"});
   const std::int64_t largest = found.at("max_ctx");
   ASSERT_GT(largest, 0);
   const auto fits = [&](std::int64_t ctx) {
-    const Json answer = told({"--model", "llama2-13b", "--quant", "Q8_0", "-np", "1", "-c",
-                              std::to_string(ctx), "--gpu", "rtx3060-12gb,rtx3070"});
+    const OrderedJson answer =
+        told_of_llamacpp({"--model", "llama2-13b", "--quant", "Q8_0", "-np", "1", "-c",
+                          std::to_string(ctx), "--gpu", "rtx3060-12gb,rtx3070"});
     bool all = true;
-    for (const Json& card : answer.at("machine")) all = all && card.at("margin") >= 0;
+    for (const OrderedJson& card : answer.at("machine")) all = all && card.at("margin") >= 0;
     EXPECT_EQ(answer.at("fits").get<bool>(), all);
     return all;
   };
@@ -259,7 +270,7 @@ TEST(LlamaCpp, TheLongestContextFitsOnEachOfItsCards) {
 TEST(LlamaCpp, RefusesListsOfCardsThatMakeNoSense) {
   const auto refuses = [](std::vector<std::string> more, const char* what) {
     more.insert(more.begin(), {"--model", "llama3-8b"});
-    expect_bad_input([&] { told(more); }, {what});
+    expect_bad_input([&] { told_of_llamacpp(more); }, {what});
   };
   refuses({"--gpu", "rtx4090,rtx3090", "--gpus", "3"}, "gpus: --gpu names 2 cards");
   refuses({"--gpu", "rtx4090,rtx3090", "--vram", "24GiB"}, "vram: of one card");
@@ -276,12 +287,14 @@ TEST(LlamaCpp, RefusesListsOfCardsThatMakeNoSense) {
 TEST(LlamaCpp, CardsWithoutCudaAreSizes) {
   for (const Card& card : other_cards()) {
     SCOPED_TRACE(card.name);
-    const Json answer = told({"--model", "llama3-8b", "-c", "4096", "--gpu", card.name});
+    const OrderedJson answer =
+        told_of_llamacpp({"--model", "llama3-8b", "-c", "4096", "--gpu", card.name});
     EXPECT_EQ(answer.at("gpu").at("arch"), key_of(card.platform));
     EXPECT_EQ(answer.at("vram"), card.vram);
     EXPECT_EQ(part(answer, 0, "pool"), 0U);
     EXPECT_EQ(part(answer, 0, "model"),
-              part(told({"--model", "llama3-8b", "-c", "4096", "--gpu", "a100-80gb"}), 0, "model"));
+              part(told_of_llamacpp({"--model", "llama3-8b", "-c", "4096", "--gpu", "a100-80gb"}),
+                   0, "model"));
     bool said = false;
     for (const std::string note : answer.at("notes")) {
       said |= note.find("not known and not counted") != std::string::npos;
@@ -293,14 +306,16 @@ TEST(LlamaCpp, CardsWithoutCudaAreSizes) {
         },
         {"has no CUDA", "--runtime llama.cpp"});
   }
-  EXPECT_EQ(told({"--model", "llama3-8b", "--gpu", "Apple M1 Max 32GB"}).at("gpu").at("name"),
-            "mac-32gb");
+  EXPECT_EQ(
+      told_of_llamacpp({"--model", "llama3-8b", "--gpu", "Apple M1 Max 32GB"}).at("gpu").at("name"),
+      "mac-32gb");
 }
 
 TEST(LlamaCpp, AModelOfASizeAloneIsALlamas) {
-  const Json guessed = told({"--params", "6.74B", "--hidden", "4096", "--layers", "32", "--quant",
-                             "Q4_K_M", "--gpu", "rtx4090"});
-  const Json known = told({"--model", "llama2-7b", "--quant", "Q4_K_M", "--gpu", "rtx4090"});
+  const OrderedJson guessed = told_of_llamacpp({"--params", "6.74B", "--hidden", "4096", "--layers",
+                                                "32", "--quant", "Q4_K_M", "--gpu", "rtx4090"});
+  const OrderedJson known =
+      told_of_llamacpp({"--model", "llama2-7b", "--quant", "Q4_K_M", "--gpu", "rtx4090"});
   EXPECT_EQ(guessed.at("devices"), known.at("devices"));
   EXPECT_EQ(guessed.at("total"), known.at("total"));
 }
@@ -310,17 +325,18 @@ TEST(LlamaCpp, ADraftModelIsCountedBesideIt) {
   const std::vector<std::string> run = {"-c", "8192", "--gpu", "rtx4090"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), run.begin(), run.end());
-    return told(more);
+    return told_of_llamacpp(more);
   };
-  const Json alone = with({"--model", "qwen3-8b"});
-  const Json small = with({"--model", "qwen3-0.6b", "--quant", "Q8_0"});
-  const Json both = with({"--model", "qwen3-8b", "-md", "qwen3-0.6b", "--quant-draft", "Q8_0"});
+  const OrderedJson alone = with({"--model", "qwen3-8b"});
+  const OrderedJson small = with({"--model", "qwen3-0.6b", "--quant", "Q8_0"});
+  const OrderedJson both =
+      with({"--model", "qwen3-8b", "-md", "qwen3-0.6b", "--quant-draft", "Q8_0"});
   for (const char* name : {"model", "context", "compute", "pool"}) {
     EXPECT_EQ(part(both, 0, name), part(alone, 0, name)) << name;
   }
   EXPECT_EQ(part(both, 0, "draft"), part(small, 0, "model") + part(small, 0, "context") +
                                         part(small, 0, "compute") + part(small, 0, "pool"));
-  const auto reserved = [](const Json& answer) -> std::uint64_t {
+  const auto reserved = [](const OrderedJson& answer) -> std::uint64_t {
     return answer.at("levels").at("reserved");
   };
   EXPECT_EQ(reserved(both), reserved(alone) + reserved(small));
@@ -333,31 +349,31 @@ TEST(LlamaCpp, ADraftModelHasItsOwnLayersTypesAndDrafts) {
     const std::vector<std::string> run = {"--model", "qwen3-8b", "-md",   "qwen3-0.6b",
                                           "-c",      "8192",     "--gpu", "rtx4090"};
     more.insert(more.begin(), run.begin(), run.end());
-    return told(more);
+    return told_of_llamacpp(more);
   };
   const std::uint64_t usual = part(with({}), 0, "draft");
   EXPECT_LT(part(with({"-ngld", "0"}), 0, "draft"), usual);
   EXPECT_LT(part(with({"-ctkd", "q8_0", "-ctvd", "q8_0"}), 0, "draft"), usual);
   // Of each slot a token and three that were drafted have logits.
-  const Json drafting = with({"--spec-type", "draft-simple"});
-  const Json rows =
-      told({"--model", "qwen3-8b", "-c", "8192", "--gpu", "rtx4090", "-np", "16", "--kv-unified"});
+  const OrderedJson drafting = with({"--spec-type", "draft-simple"});
+  const OrderedJson rows = told_of_llamacpp(
+      {"--model", "qwen3-8b", "-c", "8192", "--gpu", "rtx4090", "-np", "16", "--kv-unified"});
   EXPECT_EQ(drafting.at("asked").at("draft").at("longest"), 3);
   EXPECT_GE(part(rows, 0, "compute"), part(drafting, 0, "compute"));
   expect_bad_input(
       [] {
-        told({"--model", "llama3-8b", "-ngld", "3", "--gpu", "h200"});
+        told_of_llamacpp({"--model", "llama3-8b", "-ngld", "3", "--gpu", "h200"});
       },
       {"--model-draft"});
 }
 
 TEST(LlamaCpp, FitLeavesRoomForADraftModel) {
-  const auto own = [](const std::vector<std::string>& more) -> Json {
+  const auto own = [](const std::vector<std::string>& more) -> OrderedJson {
     std::vector<std::string> run = {"--model", "qwen3-8b", "--quant", "Q8_0", "--vram", "12GiB"};
     run.insert(run.end(), more.begin(), more.end());
-    return told(run).at("own_choice");
+    return told_of_llamacpp(run).at("own_choice");
   };
-  const auto context = [](const Json& choice) {
+  const auto context = [](const OrderedJson& choice) {
     return std::stoll(choice.at("ctx").get<std::string>());
   };
   EXPECT_LT(context(own({"-md", "qwen3-0.6b"})), context(own({})));

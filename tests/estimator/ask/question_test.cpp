@@ -22,21 +22,21 @@ bool assumes(const Question& question, const char* flag) {
   return std::find(list.begin(), list.end(), flag) != list.end();
 }
 
-FitOptions ask() {
+FitOptions asked_of_pytorch() {
   FitOptions options;
   options.model = "llama2-7b";
   options.gpu = "h200";
   return options;
 }
 
-FitOptions ask_vramfit() {
-  FitOptions options = ask();
+FitOptions asked_of_vramfit() {
+  FitOptions options = asked_of_pytorch();
   options.runtime = "vramfit";
   return options;
 }
 
 TEST(Question, DefaultsArePytorchs) {
-  const Request request = only_request(ask());
+  const Request request = only_request(asked_of_pytorch());
   EXPECT_STREQ(request.workload->runtime().name(), "pytorch");
   const auto& options = options_of<pytorch::TorchGeneration>(request);
   EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
@@ -50,7 +50,7 @@ TEST(Question, DefaultsArePytorchs) {
 TEST(Question, AModelRunsInTheTypeItsConfigNames) {
   for (const char* runtime : {"pytorch", "vramfit"}) {
     for (const bool train : {false, true}) {
-      FitOptions o = ask();
+      FitOptions o = asked_of_pytorch();
       o.runtime = runtime;
       o.train = train;
       const auto expect = [&](const char* precision, const char* why, bool assumed) {
@@ -74,7 +74,7 @@ TEST(Question, AModelRunsInTheTypeItsConfigNames) {
 }
 
 TEST(Question, TheArticlesDefaultIsItsOwn) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.runtime = "article";
   o.model = "tinyllama-1.1b";
   const Question question = resolve_question(o, {});
@@ -84,14 +84,14 @@ TEST(Question, TheArticlesDefaultIsItsOwn) {
 }
 
 TEST(Question, WhatNoByteDependsOnIsNoted) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.passed_over = {"--learning-rate", "--seed"};
   EXPECT_EQ(only_request(o).model.notes.back(),
             "passed over, as memory does not depend on it: --learning-rate, --seed");
 }
 
 TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.train = true;
   EXPECT_EQ(options_of<pytorch::TorchTraining>(only_request(o)).optimizer,
             pytorch::TorchOptimizer::AdamWFused);
@@ -106,7 +106,7 @@ TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
 }
 
 TEST(Question, ABareHeadroomIsInGbToo) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.headroom = "2";
   EXPECT_EQ(only_request(o).budget.headroom, 2'000'000'000U);
 }
@@ -116,7 +116,7 @@ TEST(Question, PureFp16TrainingIsNoted) {
     const std::vector<std::string> notes = only_request(options).model.notes;
     return !notes.empty() && notes.back().starts_with("training in pure fp16");
   };
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   EXPECT_FALSE(noted(o));
   o.train = true;
   EXPECT_TRUE(noted(o));
@@ -128,7 +128,7 @@ TEST(Question, PureFp16TrainingIsNoted) {
 }
 
 TEST(Question, ABareSizeIsInGb) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.gpu = std::nullopt;
   const auto vram = [&](const char* text) {
     o.vram = text;
@@ -147,7 +147,7 @@ TEST(Question, ABareSizeIsInGb) {
 }
 
 TEST(Question, TrainingInPytorchTakesEveryFlag) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.train = true;
   o.flags["optimizer"] = "adamw-fused";
   o.flags["precision"] = "fp32";
@@ -174,7 +174,7 @@ TEST(Question, TrainingInPytorchTakesEveryFlag) {
 }
 
 TEST(Question, AllLinearIsEveryProjection) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.train = true;
   o.flags["lora"] = "8";
   o.flags["lora-targets"] = "all-linear";
@@ -183,7 +183,7 @@ TEST(Question, AllLinearIsEveryProjection) {
 }
 
 TEST(Question, LoraTargetsArePefts) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.train = true;
   o.flags["lora"] = "8";
   const auto targets = [&](const char* model) {
@@ -196,7 +196,7 @@ TEST(Question, LoraTargetsArePefts) {
 }
 
 TEST(Question, DefaultsOfVramfit) {
-  const Request request = only_request(ask_vramfit());
+  const Request request = only_request(asked_of_vramfit());
   EXPECT_STREQ(request.workload->runtime().name(), "vramfit");
   const auto& options = options_of<GenerationOptions>(request);
   EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
@@ -208,7 +208,7 @@ TEST(Question, DefaultsOfVramfit) {
 }
 
 TEST(Question, TrainingTakesEveryFlag) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.train = true;
   o.flags["optimizer"] = "sgd-momentum";
   o.flags["precision"] = "fp32";
@@ -230,13 +230,13 @@ TEST(Question, TrainingTakesEveryFlag) {
 }
 
 TEST(Question, TrainingDefaultsToAdamw) {
-  FitOptions o = ask_vramfit();
+  FitOptions o = asked_of_vramfit();
   o.train = true;
   EXPECT_STREQ(options_of<TrainingOptions>(only_request(o)).optimizer.name, "adamw");
 }
 
 TEST(Question, SevenBillionIsLlamaShaped) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.model = std::nullopt;
   o.params = "7B";
   o.hidden = "4096";
@@ -249,7 +249,7 @@ TEST(Question, SevenBillionIsLlamaShaped) {
 }
 
 TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.model = "gpt2-124m";
   o.flags["generate"] = "25";
   EXPECT_EQ(only_request(o).workload->size(kSeqAxis), 1000);
@@ -259,7 +259,7 @@ TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
 }
 
 TEST(Question, VramSetsTheSizeOfANamedCard) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.vram = "24GiB";
   const Request request = only_request(o);
   EXPECT_EQ(request.budget.gpu, "h200");
@@ -274,7 +274,7 @@ TEST(Question, ThisMachinesGpuIsAskedOnlyWhereNoneIsNamed) {
     ++asked;
     return std::optional(budget_of_gpu("Some GPU", Arch{86}, 8'000'000'000));
   };
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   resolve_question(o, {this_gpu, {}, {}});
   o.vram = "8GB";
   o.gpu = std::nullopt;
@@ -324,7 +324,7 @@ TEST(Question, WeightsInFewBitsRunAsTheyAreStored) {
   const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
       "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 4, "quantization_config": )";
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.model = "mine";
   o.config_json = config + R"({"quant_method": "bitsandbytes", "load_in_4bit": true,
       "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16",
@@ -351,7 +351,7 @@ TEST(Question, WhatBitsandbytesHasAndFlagsLackIsRefused) {
   const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
       "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 4, "quantization_config": {"load_in_8bit": true, )";
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.model = "mine";
   o.flags["quant"] = "int8";
   for (const char* key :
@@ -369,7 +369,7 @@ TEST(Question, WhatBitsandbytesHasAndFlagsLackIsRefused) {
 }
 
 TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   o.gpu = std::nullopt;
   o.headroom = "1GB";
   const Question question = resolve_question(o, {});
@@ -382,7 +382,7 @@ TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
 }
 
 TEST(Question, Searches) {
-  FitOptions o = ask();
+  FitOptions o = asked_of_pytorch();
   EXPECT_EQ(resolve_question(o, {}).search, nullptr);
   o.searches = {"batch"};
   EXPECT_EQ(*resolve_question(o, {}).search, kBatchAxis);

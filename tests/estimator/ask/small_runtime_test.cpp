@@ -15,7 +15,7 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kSlotBytes = 300'000'000;
 constexpr std::uint64_t kFilled = 9;  ///< tenths of what the card has left, which a server fills
@@ -88,16 +88,18 @@ Question asks(const Flags& flags, const std::vector<std::string>& searches = {})
   return question;
 }
 
-Json told(const Question& question) { return Json::parse(json_text(question, answer(question))); }
+OrderedJson told(const Question& question) {
+  return OrderedJson::parse(json_text(question, answer(question)));
+}
 
 TEST(SmallRuntime, FillsItsShareAndSaysSo) {
-  const Json json = told(asks({}));
+  const OrderedJson json = told(asks({}));
   EXPECT_EQ(json.at("runtime"), "server");
   EXPECT_EQ(json.at("release"), nullptr);
   EXPECT_EQ(json.at("verdict"), "FITS");
   EXPECT_EQ(json.at("overhead_parts").at("context"), 1'000'000'000);
   EXPECT_EQ(json.at("asked").at("slots"), 4);
-  EXPECT_EQ(json.at("asked").at("assumed"), Json::array({"slots"})) << "it has no optimizer";
+  EXPECT_EQ(json.at("asked").at("assumed"), OrderedJson::array({"slots"})) << "it has no optimizer";
   EXPECT_EQ(json.at("asked").at("runs_with"), "weights and cache in bf16; 4 slots by default");
   const std::uint64_t share = json.at("capacity").get<std::uint64_t>() / 10 * kFilled;
   EXPECT_EQ(json.at("levels").at("reserved"), share) << "whatever it is asked";
@@ -105,7 +107,7 @@ TEST(SmallRuntime, FillsItsShareAndSaysSo) {
 
 TEST(SmallRuntime, FindsTheMostSlotsThatFit) {
   const Question question = asks({}, {"slots"});
-  const Json json = told(question);
+  const OrderedJson json = told(question);
   const std::uint64_t weights = json.at("components").at("parameters");
   const std::uint64_t room = json.at("capacity").get<std::uint64_t>() - weights;
   EXPECT_EQ(json.at("max_slots"), room / bytes(kSlotBytes));
@@ -118,7 +120,7 @@ TEST(SmallRuntime, FindsTheMostSlotsThatFit) {
 }
 
 TEST(SmallRuntime, DoesNotFitWhereItsLeastDoesNot) {
-  const Json json = told(asks({{"slots", "900"}}));
+  const OrderedJson json = told(asks({{"slots", "900"}}));
   EXPECT_EQ(json.at("verdict"), "OOM");
   EXPECT_EQ(json.at("out_of_memory").at("tensor"), "cache");
   EXPECT_LT(json.at("margin"), 0) << "what it would need is told";

@@ -12,15 +12,15 @@
 namespace vramfit::fit {
 namespace {
 
-FitOptions ask(const char* model) {
+FitOptions pictured(const char* model) {
   FitOptions options;
   options.model = model;
   options.gpu = "h200";
   return options;
 }
 
-FitOptions ask_vramfit(const char* model) {
-  FitOptions options = ask(model);
+FitOptions pictured_by_vramfit(const char* model) {
+  FitOptions options = pictured(model);
   options.runtime = "vramfit";
   return options;
 }
@@ -45,7 +45,7 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
 }
 
 TEST(Picture, OfTrainingInPytorchHasEveryPart) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.train = true;
   options.flags["precision"] = "fp32";
   options.flags["autocast"] = "bf16";
@@ -66,7 +66,7 @@ TEST(Picture, OfTrainingInPytorchHasEveryPart) {
 }
 
 TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
-  FitOptions options = ask("gpt2-124m");
+  FitOptions options = pictured("gpt2-124m");
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
   options.flags["batch"] = "2";
@@ -77,7 +77,7 @@ TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
 }
 
 TEST(Picture, OfTrainingHasEveryPart) {
-  FitOptions options = ask_vramfit("llama2-7b");
+  FitOptions options = pictured_by_vramfit("llama2-7b");
   options.train = true;
   options.flags["precision"] = "fp16";
   options.flags["batch"] = "4";
@@ -96,7 +96,7 @@ TEST(Picture, OfTrainingHasEveryPart) {
 }
 
 TEST(Picture, OfWhatDoesNotFitSaysWhere) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.train = true;
   options.gpu = "rtx4090";
   options.headroom = "1GB";
@@ -109,7 +109,7 @@ TEST(Picture, OfWhatDoesNotFitSaysWhere) {
 }
 
 TEST(Picture, OfInferenceHasACacheAndItsStages) {
-  FitOptions options = ask_vramfit("gpt2-124m");
+  FitOptions options = pictured_by_vramfit("gpt2-124m");
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
   const std::string text = picture_of(options, {.verbose = true});
@@ -120,7 +120,7 @@ TEST(Picture, OfInferenceHasACacheAndItsStages) {
 }
 
 TEST(Picture, OfASearchNamesWhatItFound) {
-  FitOptions options = ask("gpt2-1.5b");
+  FitOptions options = pictured("gpt2-1.5b");
   options.train = true;
   options.searches = {"batch"};
   expect_parts(picture_of(options), {"largest batch: ", " is not)"});
@@ -142,7 +142,7 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
   for (const char* model : {"gpt2-124m", "llama2-7b", "llama3-70b"}) {
     for (const char* batch : {"1", "100", "10000"}) {
       for (const char* vram : {"1GB", "150GB", "1048576TiB"}) {
-        FitOptions options = ask(model);
+        FitOptions options = pictured(model);
         options.flags["batch"] = batch;
         options.vram = vram;
         options.train = true;
@@ -153,7 +153,7 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
 }
 
 TEST(Picture, IsShortUnlessMoreIsAskedFor) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.train = true;
   const std::string text = picture_of(options);
   EXPECT_EQ(text.find("every later step"), std::string::npos);
@@ -163,7 +163,7 @@ TEST(Picture, IsShortUnlessMoreIsAskedFor) {
 }
 
 TEST(Picture, TightIsWhereFiguresMayBeOffByMore) {
-  FitOptions options = ask("llama3-8b");
+  FitOptions options = pictured("llama3-8b");
   options.gpu = "rtx4090";
   options.flags["batch"] = "3";
   options.flags["seq"] = "8192";
@@ -176,7 +176,7 @@ TEST(Picture, TightIsWhereFiguresMayBeOffByMore) {
 }
 
 TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.gpu = "h100-80gb";
   options.train = true;
   options.flags["precision"] = "bf16";
@@ -187,7 +187,7 @@ TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
   options.flags["autocast"] = "bf16";
   expect_parts(picture_of(options),
                {"OOM: ", "note: with --precision bf16 without autocast it would be FITS"});
-  FitOptions bare = ask("llama3-8b");
+  FitOptions bare = pictured("llama3-8b");
   bare.gpu = std::nullopt;
   bare.vram = "18";
   expect_parts(picture_of(bare),
@@ -196,7 +196,7 @@ TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
 }
 
 TEST(Picture, SetsFormulasBesideTheAnswer) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.train = true;
   options.formulas = true;
   options.flags["seq"] = "512";
@@ -214,7 +214,7 @@ TEST(Picture, SetsFormulasBesideTheAnswer) {
 
 TEST(Picture, FormulasKnowWeightsInFewBits) {
   const auto picture = [](const char* flag, const char* format) {
-    FitOptions options = ask("llama2-7b");
+    FitOptions options = pictured("llama2-7b");
     options.formulas = true;
     options.runtime = std::string(flag) == "quant" ? "pytorch" : "vramfit";
     options.flags[flag] = format;
@@ -229,13 +229,13 @@ TEST(Picture, FormulasKnowWeightsInFewBits) {
 }
 
 TEST(Picture, HasColoursWhereTheyShow) {
-  const FitOptions options = ask("llama2-7b");
+  const FitOptions options = pictured("llama2-7b");
   EXPECT_EQ(picture_of(options).find('\x1b'), std::string::npos);
   expect_parts(picture_of(options, {.colours = true}), {"\x1b[1;32mFITS\x1b[0m: "});
 }
 
 TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
-  FitOptions options = ask("llama3-8b");
+  FitOptions options = pictured("llama3-8b");
   options.searches = {"seq"};
   expect_parts(picture_of(options),
                {": 8192 (its config's max_position_embeddings", "--beyond-positions"});
@@ -246,7 +246,7 @@ TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
 }
 
 TEST(CardTable, HasALineForEachCard) {
-  FitOptions options = ask("llama2-7b");
+  FitOptions options = pictured("llama2-7b");
   options.gpu = std::nullopt;
   options.train = true;
   options.searches = {"batch"};

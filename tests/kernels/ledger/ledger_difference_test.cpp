@@ -12,9 +12,6 @@
 namespace vramfit {
 namespace {
 
-constexpr Arch kArch{80};
-constexpr int kSteps = 3;
-
 TrainingOptions options() {
   TrainingOptions result;
   result.seq = 3;
@@ -22,7 +19,7 @@ TrainingOptions options() {
 }
 
 std::vector<Event> virtual_events() {
-  return dry_run({kArch}, tiny_llama(), options(), kSteps).events;
+  return dry_run({kAmpere}, tiny_llama(), options(), kThreeSteps).events;
 }
 
 TEST(LedgerDifference, OneEventChangedShows) {
@@ -57,10 +54,10 @@ TEST(LedgerDifference, OneEventChangedShows) {
 /// A device that allocates once, in the last optimizer step, what its op's contract does not name.
 class GreedyDevice : public CpuDevice {
  public:
-  explicit GreedyDevice(Ledger& ledger) : CpuDevice(kArch), ledger_(ledger) {}
+  explicit GreedyDevice(Ledger& ledger) : CpuDevice(kAmpere), ledger_(ledger) {}
   using CpuDevice::run;
   void run(const OptimizerStep& op) override {
-    if (op.step == kSteps) {
+    if (op.step == kThreeSteps) {
       const Tensor extra(ledger_, "extra", Category::Workspace, DType::Fp32, {1});
     }
     CpuDevice::run(op);
@@ -71,9 +68,9 @@ class GreedyDevice : public CpuDevice {
 };
 
 TEST(LedgerDifference, ATensorThatNoContractNamesShows) {
-  Host host(HostSource::kDefaultCapacity, kArch);
+  Host host(HostSource::kDefaultCapacity, kAmpere);
   GreedyDevice greedy(host.ledger);
-  const RunReport real = run_training(greedy, host.ledger, tiny_llama(), options(), kSteps);
+  const RunReport real = run_training(greedy, host.ledger, tiny_llama(), options(), kThreeSteps);
   const std::optional<std::string> difference = first_difference(real.events, virtual_events());
   ASSERT_TRUE(difference.has_value());
   EXPECT_NE(difference->find("extra"), std::string::npos) << *difference;
@@ -106,10 +103,10 @@ class Witness : public LedgerObserver {
 
 TEST(Witness, AgreesWithThePoolAtEveryStageMark) {
   for (const ModelConfig& config : tiny_models()) {
-    Host host(HostSource::kDefaultCapacity, kArch);
+    Host host(HostSource::kDefaultCapacity, kAmpere);
     Witness witness(host.source, host.pool);
     host.ledger.set_observer(&witness);
-    const RunReport report = run_training(host.device, host.ledger, config, options(), kSteps);
+    const RunReport report = run_training(host.device, host.ledger, config, options(), kThreeSteps);
     EXPECT_EQ(witness.looks, static_cast<int>(2 * report.stages.size()));
     EXPECT_EQ(witness.differences, 0);
     EXPECT_GT(report.reserved, 0U);
@@ -119,7 +116,7 @@ TEST(Witness, AgreesWithThePoolAtEveryStageMark) {
 /// A device that maps memory of the source without the pool, in the second step.
 class MappingDevice : public CpuDevice {
  public:
-  explicit MappingDevice(const HostSource& source) : CpuDevice(kArch), source_(source) {}
+  explicit MappingDevice(const HostSource& source) : CpuDevice(kAmpere), source_(source) {}
   using CpuDevice::run;
   void run(const OptimizerStep& op) override {
     std::byte* const end = source_.base() + source_.capacity();
@@ -133,11 +130,11 @@ class MappingDevice : public CpuDevice {
 };
 
 TEST(Witness, NoticesAnAllocationBesideThePool) {
-  Host host(HostSource::kDefaultCapacity, kArch);
+  Host host(HostSource::kDefaultCapacity, kAmpere);
   MappingDevice device(host.source);
   Witness witness(host.source, host.pool);
   host.ledger.set_observer(&witness);
-  const RunReport real = run_training(device, host.ledger, tiny_llama(), options(), kSteps);
+  const RunReport real = run_training(device, host.ledger, tiny_llama(), options(), kThreeSteps);
   EXPECT_EQ(first_difference(real.events, virtual_events()), std::nullopt)
       << "the ledger cannot know";
   // From the end of step 2's optimizer on: its own mark, zero_grad's two, step 3's eight.

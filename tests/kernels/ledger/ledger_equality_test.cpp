@@ -16,8 +16,6 @@
 namespace vramfit {
 namespace {
 
-constexpr Arch kArch{80};
-constexpr int kSteps = 3;
 constexpr DType kPrecisions[] = {DType::Fp32, DType::Fp16, DType::Bf16};
 constexpr AttentionForm kForms[] = {AttentionForm::Flash, AttentionForm::Cublas};
 
@@ -71,9 +69,9 @@ TEST_P(TrainingLedgerTest, IsTheSameOnTheCpuAndOnAVirtualGpu) {
         options.precision = precision;
         options.attention = form;
         options.accumulate = accumulate;
-        Host host(HostSource::kDefaultCapacity, kArch);
-        expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
-                     dry_run({kArch}, config, options, kSteps));
+        Host host(HostSource::kDefaultCapacity, kAmpere);
+        expect_equal(run_training(host.device, host.ledger, config, options, kThreeSteps),
+                     dry_run({kAmpere}, config, options, kThreeSteps));
         EXPECT_EQ(host.ledger.allocated(), 0U);
         EXPECT_EQ(host.beside.ledger().allocated(), 0U);
         EXPECT_EQ(host.beside.ledger().peak().allocated > 0, options.optimizer.on_host);
@@ -94,9 +92,9 @@ TEST(CheckpointingLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
       for (const std::int64_t every : {1, 2}) {
         SCOPED_TRACE(config.name + ", " + name(kind) + ", every " + std::to_string(every));
         options.checkpointing = {kind, every};
-        Host host(HostSource::kDefaultCapacity, kArch);
-        expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
-                     dry_run({kArch}, config, options, kSteps));
+        Host host(HostSource::kDefaultCapacity, kAmpere);
+        expect_equal(run_training(host.device, host.ledger, config, options, kThreeSteps),
+                     dry_run({kAmpere}, config, options, kThreeSteps));
       }
     }
   }
@@ -115,8 +113,8 @@ TEST(CodesLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
       options.seq = 16;
       options.accumulate = 2;
       Host host(HostSource::kDefaultCapacity, kHopper);
-      expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
-                   dry_run({kHopper}, config, options, kSteps));
+      expect_equal(run_training(host.device, host.ledger, config, options, kThreeSteps),
+                   dry_run({kHopper}, config, options, kThreeSteps));
     }
   }
 }
@@ -134,8 +132,8 @@ TEST(LoraLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
       options.accumulate = 2;
       constexpr Arch kHopper{90};  // which fp8 is for
       Host host(HostSource::kDefaultCapacity, kHopper);
-      expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
-                   dry_run({kHopper}, config, options, kSteps));
+      expect_equal(run_training(host.device, host.ledger, config, options, kThreeSteps),
+                   dry_run({kHopper}, config, options, kThreeSteps));
     }
   }
 }
@@ -157,10 +155,10 @@ TEST(RanksLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
               TrainingOptions own = options;
               own.mesh = {strategy, ranks, rank};
               SCOPED_TRACE(config.name + " " + name(strategy) + ", rank " + std::to_string(rank));
-              expect_equal(run_training(host.device, host.ledger, config, own, kSteps),
-                           dry_run({kArch}, config, own, kSteps));
+              expect_equal(run_training(host.device, host.ledger, config, own, kThreeSteps),
+                           dry_run({kAmpere}, config, own, kThreeSteps));
             },
-            kArch);
+            kAmpere);
       }
     }
   }
@@ -181,10 +179,10 @@ TEST(RanksLedger, OfAPipelineIsTheSameOnTheCpuAndOnAVirtualGpu) {
           TrainingOptions own = options;
           own.mesh.rank = rank;
           SCOPED_TRACE(config.name + ", rank " + std::to_string(rank));
-          expect_equal(run_training(host.device, host.ledger, config, own, kSteps),
-                       dry_run({kArch}, config, own, kSteps));
+          expect_equal(run_training(host.device, host.ledger, config, own, kThreeSteps),
+                       dry_run({kAmpere}, config, own, kThreeSteps));
         },
-        kArch);
+        kAmpere);
   }
 }
 
@@ -219,9 +217,9 @@ TEST_P(ModelLedgerTest, OfGenerationIsTheSame) {
         options.precision = precision;
         options.attention = form;
         options.generate = generate;
-        Host host(HostSource::kDefaultCapacity, kArch);
+        Host host(HostSource::kDefaultCapacity, kAmpere);
         expect_equal(run_generation(host.device, host.ledger, config, options),
-                     dry_run({kArch}, config, options));
+                     dry_run({kAmpere}, config, options));
       }
     }
   }
@@ -231,9 +229,9 @@ TEST_P(ModelLedgerTest, FollowsTheArchitecture) {
   TrainingOptions options;
   options.seq = 3;
   Host host(HostSource::kDefaultCapacity, Arch{90});
-  const RunReport real = run_training(host.device, host.ledger, config, options, kSteps);
-  expect_equal(real, dry_run({Arch{90}}, config, options, kSteps));
-  EXPECT_NE(first_difference(real.events, dry_run({Arch{80}}, config, options, kSteps).events),
+  const RunReport real = run_training(host.device, host.ledger, config, options, kThreeSteps);
+  expect_equal(real, dry_run({Arch{90}}, config, options, kThreeSteps));
+  EXPECT_NE(first_difference(real.events, dry_run({Arch{80}}, config, options, kThreeSteps).events),
             std::nullopt);
 }
 
@@ -254,7 +252,7 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
       training.attention = generation.attention = form;
       PassThrough allocator;
       Ledger ledger(allocator);
-      CpuDevice device(kArch);
+      CpuDevice device(kAmpere);
       const RunReport trained = run_training(device, ledger, config, training);
       EXPECT_FALSE(trained.missing.has_value());
       EXPECT_EQ(trained.reserved, trained.peak.allocated);
@@ -294,9 +292,9 @@ TEST(CacheLedger, IsTheSameOfEveryKind) {
         options.batch = 3;
         options.seq = 9;
         options.generate = 4;
-        Host host(HostSource::kDefaultCapacity, kArch);
+        Host host(HostSource::kDefaultCapacity, kAmpere);
         expect_equal(run_generation(host.device, host.ledger, tiny_llama(), options),
-                     dry_run({kArch}, tiny_llama(), options));
+                     dry_run({kAmpere}, tiny_llama(), options));
       }
     }
   }

@@ -11,8 +11,6 @@
 namespace vramfit {
 namespace {
 
-constexpr Arch kArch{80};
-
 std::size_t events_until_out_of_memory(const RunReport& report) {
   const auto is_the_end = [](const Event& event) { return event.kind == Event::Kind::OutOfMemory; };
   const auto end = std::find_if(report.events.begin(), report.events.end(), is_the_end);
@@ -36,13 +34,13 @@ template <typename RealRun, typename Options, typename... Steps>
 std::set<std::pair<int, Stage>> run_at_every_capacity(const ModelConfig& config,
                                                       const Options& options,
                                                       const RealRun& real_run, Steps... steps) {
-  const std::uint64_t needed = dry_run({kArch}, config, options, steps...).reserved;
+  const std::uint64_t needed = dry_run({kAmpere}, config, options, steps...).reserved;
   std::set<std::pair<int, Stage>> ends;
   for (std::uint64_t capacity = 0; capacity <= needed; capacity += Pool::kGranularity) {
     SCOPED_TRACE("capacity " + std::to_string(capacity) + " of " + std::to_string(needed));
-    Host host(capacity, kArch);
+    Host host(capacity, kAmpere);
     const RunReport real = real_run(host);
-    const RunReport virtual_run = dry_run({kArch, capacity}, config, options, steps...);
+    const RunReport virtual_run = dry_run({kAmpere, capacity}, config, options, steps...);
     EXPECT_EQ(host.ledger.allocated(), 0U);
     if (capacity == needed) {
       EXPECT_FALSE(real.missing.has_value());

@@ -8,7 +8,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::int64_t kSequences = 6;
-constexpr std::int64_t kSeq = 5;
+constexpr std::int64_t kLength = 5;
 
 struct StepResult {
   double loss;
@@ -22,13 +22,13 @@ StepResult gradients_with(const ModelConfig& config, DType precision, AttentionF
   options.precision = precision;
   options.attention = form;
   options.batch = kSequences / accumulate;
-  options.seq = kSeq;
+  options.seq = kLength;
   options.accumulate = accumulate;
   Host host;
   Trainer trainer(host.device, host.ledger, config, options);
   randomize(host.device, trainer.model().weights);
-  trainer.forward_and_backward(micro_batches(random_tokens(kSequences * kSeq, config.vocab, 1),
-                                             random_tokens(kSequences * kSeq, config.vocab, 2)));
+  trainer.forward_and_backward(micro_batches(random_tokens(kSequences * kLength, config.vocab, 1),
+                                             random_tokens(kSequences * kLength, config.vocab, 2)));
   return {trainer.loss(), gradients_of(trainer.model().weights)};
 }
 

@@ -7,9 +7,9 @@
 namespace vramfit {
 namespace {
 
-constexpr std::int64_t kVocab = 5;
-constexpr std::int64_t kStored = 8;
-constexpr std::int64_t kHidden = 3;
+constexpr std::int64_t kWords = 5;
+constexpr std::int64_t kStoredRows = 8;
+constexpr std::int64_t kWidth = 3;
 constexpr std::int64_t kPositions = 6;
 
 class EmbeddingTest : public testing::Test {
@@ -36,12 +36,12 @@ class EmbeddingTest : public testing::Test {
   }
 
   Workbench bench;
-  Tensor table = bench.random({kVocab, kHidden}, {kStored, kHidden});
-  Tensor positions = bench.random({kPositions, kHidden});
+  Tensor table = bench.random({kWords, kWidth}, {kStoredRows, kWidth});
+  Tensor positions = bench.random({kPositions, kWidth});
   Tensor tokens = bench.integers({4, 0, 4, 1, 4, 4, 0, 2}, {2, 4});
-  Tensor x = bench.empty({8, kHidden});
-  Tensor cotangent = bench.random({8, kHidden});
-  Tensor workspace = bench.bytes(embedding_backward_workspace_bytes(8, kVocab));
+  Tensor x = bench.empty({8, kWidth});
+  Tensor cotangent = bench.random({8, kWidth});
+  Tensor workspace = bench.bytes(embedding_backward_workspace_bytes(8, kWords));
 };
 
 TEST_F(EmbeddingTest, BackwardIsTheDerivative) {
@@ -55,25 +55,25 @@ TEST_F(EmbeddingTest, BackwardIsTheDerivative) {
 TEST_F(EmbeddingTest, AddsThePositionFromTheFirstOn) {
   forward(&positions, 2);
   for (std::int64_t n = 0; n < 8; ++n) {
-    for (std::int64_t c = 0; c < kHidden; ++c) {
+    for (std::int64_t c = 0; c < kWidth; ++c) {
       const std::int32_t token = tokens.as<std::int32_t>()[n];
-      EXPECT_EQ(x.as<double>()[n * kHidden + c],
-                table.as<double>()[token * kHidden + c] +
-                    positions.as<double>()[(2 + n % 4) * kHidden + c]);
+      EXPECT_EQ(x.as<double>()[n * kWidth + c],
+                table.as<double>()[token * kWidth + c] +
+                    positions.as<double>()[(2 + n % 4) * kWidth + c]);
     }
   }
 }
 
 TEST_F(EmbeddingTest, OneTokenASequence) {
   tokens = bench.integers({3}, {1, 1});
-  x = bench.empty({1, kHidden});
-  cotangent = bench.random({1, kHidden});
+  x = bench.empty({1, kWidth});
+  cotangent = bench.random({1, kWidth});
   check_backward(true, false, false);
 }
 
 TEST_F(EmbeddingTest, RefusesTokensAndPositionsThatHaveNoRow) {
   EXPECT_THROW(forward(&positions, 3), std::logic_error);
-  tokens.as<std::int32_t>()[3] = kVocab;
+  tokens.as<std::int32_t>()[3] = kWords;
   EXPECT_THROW(forward(nullptr, 0), std::logic_error);
   tokens.as<std::int32_t>()[3] = -1;
   EXPECT_THROW(forward(nullptr, 0), std::logic_error);

@@ -11,7 +11,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::int64_t kHidden = 5;
+constexpr std::int64_t kModelWidth = 5;
 constexpr std::int64_t kFfn = 7;
 
 /// down(act(up(x))), with a random gradient of its output.
@@ -26,17 +26,17 @@ class MlpTest : public testing::TestWithParam<std::tuple<ActivationKind, std::in
 
   double objective() {
     forward();
-    Tensor y = bench.empty({rows, kHidden});
+    Tensor y = bench.empty({rows, kModelWidth});
     bench.device.run(LinearForward{act, down, nullptr, nullptr, y, workspace});
     return inner_product(y, cotangent);
   }
 
   Workbench bench;
-  Tensor x = bench.random({rows, kHidden});
-  Tensor up = bench.random({up_width(), kHidden});
+  Tensor x = bench.random({rows, kModelWidth});
+  Tensor up = bench.random({up_width(), kModelWidth});
   Tensor bias = bench.random({up_width()});
-  Tensor down = bench.random({kHidden, kFfn});
-  Tensor cotangent = bench.random({rows, kHidden});
+  Tensor down = bench.random({kModelWidth, kFfn});
+  Tensor cotangent = bench.random({rows, kModelWidth});
   Tensor pre = bench.empty({rows, up_width()});
   Tensor act = bench.empty({rows, kFfn});
   Tensor workspace = bench.bytes(0);

@@ -11,6 +11,10 @@
 
 namespace vramfit {
 
+inline constexpr Arch kAmpere{80};
+/// The first step, and two that are alike.
+inline constexpr int kThreeSteps = 3;
+
 /// Everything that a model on the CPU needs, set up as a program would.
 struct Host {
   explicit Host(std::uint64_t capacity = HostSource::kDefaultCapacity, Arch arch = Arch{80})

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "model/config/hugging_face.h"
 #include "model/errors.h"
 
 namespace vramfit {
@@ -64,6 +63,10 @@ std::string config_text(const std::string& family, const Keys& keys) {
     text += (text.empty() ? "{\"" : ",\n \"") + key + "\": " + value;
   }
   return text + "}";
+}
+
+ModelConfig parsed(const std::string& family, const Keys& keys) {
+  return parse_hugging_face(config_text(family, keys), "tiny");
 }
 
 std::string refusal(const std::string& text) {

@@ -11,10 +11,6 @@
 namespace vramfit {
 namespace {
 
-ModelConfig parsed(const std::string& family, const Keys& keys = {}) {
-  return parse_hugging_face(config_text(family, keys), "tiny");
-}
-
 struct Counted {
   const char* family;
   Keys keys;
@@ -171,14 +167,14 @@ TEST(Families, RotateAShareOfEachHead) {
   EXPECT_EQ(parsed("gpt_neox", {{"rotary_emb_base", "5000"}}).rope->theta, 5000.0);
 }
 
-struct Refused {
+struct RefusedOfFamily {
   const char* family;
   Keys keys;
   const char* message;
 };
 
 TEST(Families, RefuseWhatTheyDoNotHave) {
-  const Refused cases[] = {
+  const RefusedOfFamily cases[] = {
       {"gemma", {{"hidden_act", "\"silu\""}}, "hidden_act: is \"silu\"; one of gelu_pytorch_tanh"},
       {"gemma", {{"hidden_activation", "\"relu\""}}, "hidden_activation: is \"relu\"; one of"},
       {"gemma", {{"use_bidirectional_attention", "true"}}, "use_bidirectional_attention: is true"},
@@ -213,7 +209,7 @@ TEST(Families, RefuseWhatTheyDoNotHave) {
        "use_bidirectional_attention: is true"},
       {"gemma3_text", {{"final_logit_softcapping", "true"}}, "final_logit_softcapping"},
   };
-  for (const Refused& c : cases) {
+  for (const RefusedOfFamily& c : cases) {
     const std::string message = refusal(config_text(c.family, c.keys));
     EXPECT_NE(message.find(c.message), std::string::npos) << message << "\nsays not " << c.message;
   }

@@ -10,10 +10,6 @@
 namespace vramfit {
 namespace {
 
-ModelConfig parsed(const std::string& family, const Keys& keys = {}) {
-  return parse_hugging_face(config_text(family, keys), "tiny");
-}
-
 TEST(HonouredKeys, OfLlama) {
   const ModelConfig c = parsed("llama", {{"rms_norm_eps", "1e-3"}, {"rope_theta", "500000"}});
   EXPECT_EQ(c.name, "tiny");

@@ -12,6 +12,7 @@
 #include "model/config/hugging_face.h"
 #include "tests/model/config/config_text.h"
 #include "tests/model/published_models.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit {
 namespace {

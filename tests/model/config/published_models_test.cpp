@@ -6,6 +6,7 @@
 
 #include "model/config/hugging_face.h"
 #include "model/transformer/parameters.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit {
 namespace {

@@ -11,12 +11,13 @@
 namespace vramfit {
 namespace {
 
-constexpr Category kAll[] = {
+constexpr Category kAllCategories[] = {
     Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Activations,
     Category::KvCache,    Category::Workspace, Category::Inputs,         Category::Communication};
 
 void expect_same(const CategoryBytes& a, const CategoryBytes& b) {
-  for (const Category category : kAll) EXPECT_EQ(a[category], b[category]) << name(category);
+  for (const Category category : kAllCategories)
+    EXPECT_EQ(a[category], b[category]) << name(category);
 }
 
 TEST(Ledger, CountsEachCategoryAndTheirSum) {
@@ -24,7 +25,7 @@ TEST(Ledger, CountsEachCategoryAndTheirSum) {
   Ledger ledger(memory);
   std::uint64_t bytes = 1;
   std::uint64_t sum = 0;
-  for (const Category category : kAll) {
+  for (const Category category : kAllCategories) {
     ledger.allocate("t", category, bytes);
     sum += bytes;
     bytes *= 10;
@@ -32,7 +33,7 @@ TEST(Ledger, CountsEachCategoryAndTheirSum) {
   EXPECT_EQ(ledger.allocated(), sum);
   EXPECT_EQ(ledger.by_category().total(), sum);
   bytes = 1;
-  for (const Category category : kAll) {
+  for (const Category category : kAllCategories) {
     EXPECT_EQ(ledger.by_category()[category], bytes) << name(category);
     bytes *= 10;
   }
@@ -243,7 +244,7 @@ TEST(Ledger, AgreesWithItsEventsReplayed) {
     if (in_stage) ledger.begin_stage(static_cast<Stage>(1 + below(7)), step);
     for (std::uint64_t i = below(12); i > 0; --i) {
       if (live.empty() || below(5) < 3) {
-        const Category category = kAll[below(kCategories)];
+        const Category category = kAllCategories[below(kCategories)];
         const std::uint64_t bytes = below(1000);
         live.push_back({category, bytes, ledger.allocate("t", category, bytes)});
       } else {

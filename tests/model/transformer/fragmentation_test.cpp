@@ -5,6 +5,7 @@
 
 #include "tests/model/published_models.h"
 #include "tests/model/transformer/runs.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit {
 namespace {

@@ -11,7 +11,7 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 /// A large block may be left with up to 1 MiB that nobody asked for.
 constexpr double kRounding = 2.0 * (1 << 20);
 
@@ -132,7 +132,7 @@ TEST(FullyShard, LayersAreGatheredOneByOneUnlessTheyStay) {
   TorchTraining options = spread(DistributedStrategy::Fsdp, 2);
   const std::uint64_t one_by_one = run_of(options).peak.by_category[Category::Parameters];
   options.distributed->reshard_after_forward = false;
-  EXPECT_GT(run_of(options).peak.by_category[Category::Parameters], one_by_one + 64 * kMiB);
+  EXPECT_GT(run_of(options).peak.by_category[Category::Parameters], one_by_one + 64 * kMebibyte);
 }
 
 TEST(FullyShard, LayersLeftOutAreWalkedAlike) {
@@ -158,7 +158,7 @@ TEST(FullyShard, AccelerateReducesInWhatItComputesInAndKeepsFp32) {
   };
   EXPECT_NEAR(gradients(plain), gradients(accelerate), kRounding);
   // The embedding is freed after forward, where the root's stays.
-  EXPECT_LT(at_end_of(accelerate, Stage::Forward, 2, Category::Parameters) + 32 * kMiB,
+  EXPECT_LT(at_end_of(accelerate, Stage::Forward, 2, Category::Parameters) + 32 * kMebibyte,
             at_end_of(plain, Stage::Forward, 2, Category::Parameters));
 }
 
@@ -200,7 +200,7 @@ TEST(Ddp, LaterStepsAreLikeTheThird) {
 TEST(SeveralGpus, RunningOutOfMemoryIsAResult) {
   for (const DistributedStrategy strategy :
        {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
-    const RunReport report = run_of(spread(strategy, 2), {}, 700 * kMiB);
+    const RunReport report = run_of(spread(strategy, 2), {}, 700 * kMebibyte);
     EXPECT_TRUE(report.missing.has_value());
   }
 }

@@ -88,8 +88,8 @@ Json seeing(std::int64_t channels, std::int64_t side) {
   return config;
 }
 
-Json told(const Json& config, std::vector<std::string> more = {},
-          const Environment& environment = {}) {
+Json answered(const Json& config, std::vector<std::string> more = {},
+              const Environment& environment = {}) {
   std::vector<std::string> flags = {"--runtime", "vllm", "--gpu", "h200"};
   flags.insert(flags.end(), more.begin(), more.end());
   FitOptions options = parse_options(flags);
@@ -98,12 +98,12 @@ Json told(const Json& config, std::vector<std::string> more = {},
 }
 
 void expect_refused(const Json& config, std::initializer_list<const char*> parts) {
-  expect_bad_input([&] { told(config); }, parts);
+  expect_bad_input([&] { answered(config); }, parts);
 }
 
 void expect_unshared(const Json& config, const char* ranks,
                      std::initializer_list<const char*> parts) {
-  expect_bad_input([&] { told(config, {"--tensor-parallel-size", ranks}); }, parts);
+  expect_bad_input([&] { answered(config, {"--tensor-parallel-size", ranks}); }, parts);
 }
 
 /// With a model that drafts, of that config, wherever it lies.
@@ -112,12 +112,12 @@ Json drafting(const Json& draft, const std::string& called, std::vector<std::str
       .model = [&](const std::string&) { return parse_hugging_face(draft.dump(), "the draft"); }};
   const Json drafts = {{"model", called}, {"num_speculative_tokens", 3}};
   more.insert(more.end(), {"--speculative-config", drafts.dump()});
-  return told(small("MistralForCausalLM", "mistral"), more, environment);
+  return answered(small("MistralForCausalLM", "mistral"), more, environment);
 }
 
 TEST(VllmHostileConfigs, TheirNeighboursAreAnswered) {
   for (const Json& config : {next(), latents(), mamba(), convolutions(), seeing(1024, 2)}) {
-    EXPECT_TRUE(told(config).at("refusal").is_null()) << config;
+    EXPECT_TRUE(answered(config).at("refusal").is_null()) << config;
   }
 }
 
@@ -166,8 +166,8 @@ TEST(VllmHostileConfigs, NeitherIsWhatExpertsOfReplicasWorkIn) {
   config["moe_intermediate_size"] = 1 << 20;
   expect_bad_input(
       [&] {
-        told(config, {"--data-parallel-size", "64", "--enable-expert-parallel", "--dtype",
-                      "float32", "--max-num-batched-tokens", "4194304"});
+        answered(config, {"--data-parallel-size", "64", "--enable-expert-parallel", "--dtype",
+                          "float32", "--max-num-batched-tokens", "4194304"});
       },
       {"max-num-batched-tokens", "more than any card has"});
 }
@@ -180,7 +180,8 @@ TEST(VllmHostileConfigs, AnMlpIsNotMadeNarrowerThanTheConfigHasIt) {
 
 TEST(VllmHostileConfigs, RanksHaveAsMuchEachOfWhateverIsDivided) {
   for (const Json& config : {next(), latents(), mamba(), convolutions()}) {
-    EXPECT_TRUE(told(config, {"--tensor-parallel-size", "4"}).at("refusal").is_null()) << config;
+    EXPECT_TRUE(answered(config, {"--tensor-parallel-size", "4"}).at("refusal").is_null())
+        << config;
   }
   expect_unshared(next(), "8", {"tensor-parallel-size: 4 key heads of layers that keep a state"});
   expect_unshared(with(mamba(), "mamba_n_heads", 4), "8", {"4 heads of layers that keep a state"});
@@ -191,7 +192,7 @@ TEST(VllmHostileConfigs, RanksHaveAsMuchEachOfWhateverIsDivided) {
   Json tower = seeing(1024, 2);
   tower["vision_config"]["intermediate_size"] = 3420;
   expect_unshared(tower, "8", {"3420 heads or channels of what sees"});
-  EXPECT_TRUE(told(tower, {"--tensor-parallel-size", "8", "--language-model-only"})
+  EXPECT_TRUE(answered(tower, {"--tensor-parallel-size", "8", "--language-model-only"})
                   .at("refusal")
                   .is_null());
   expect_unshared(with(next(), "shared_expert_intermediate_size", 510), "4",

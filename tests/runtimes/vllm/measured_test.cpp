@@ -82,8 +82,8 @@ void expect_same(const std::string& said, const std::string& was) {
 }
 
 /// Its `serving`.
-Json told(const std::string& gpu, bool warm, const Json& engine, const Json& config,
-          std::uint64_t ballast = 0) {
+Json foretold(const std::string& gpu, bool warm, const Json& engine, const Json& config,
+              std::uint64_t ballast = 0) {
   std::vector<std::string> flags = {
       "--runtime", "vllm",    "--gpu",           gpu,
       "--engine",  "offline", "--compile-cache", warm ? "warm" : "cold"};
@@ -96,11 +96,12 @@ Json told(const std::string& gpu, bool warm, const Json& engine, const Json& con
   return Json::parse(ask(options, disk).json()).at("serving");
 }
 
-Json told(const Json& row) {
+Json foretold(const Json& row) {
   const Json& at = row.at("case");
   Json config = at.at("arch");
   config.update(at.at("config"));
-  return told("h200", at.at("compile_cache") == "warm", at.at("engine"), config, at.at("ballast"));
+  return foretold("h200", at.at("compile_cache") == "warm", at.at("engine"), config,
+                  at.at("ballast"));
 }
 
 TEST(Vllm, ItsBlocksAreThoseOfAnH200) {
@@ -109,7 +110,7 @@ TEST(Vllm, ItsBlocksAreThoseOfAnH200) {
     const Json& vllm = row.at("result").at("vllm");
     if (!vllm.contains("num_gpu_blocks")) continue;
     SCOPED_TRACE(row.at("case").at("name"));
-    const Json serving = told(row);
+    const Json serving = foretold(row);
     EXPECT_TRUE(serving.at("refusal").is_null());
     EXPECT_NEAR(serving.at("blocks").get<double>() / vllm.at("num_gpu_blocks").get<double>(), 1,
                 kBlocksError);
@@ -140,7 +141,7 @@ TEST(Vllm, ItsBlocksAreThoseOfRunsOnTheStandin) {
   for (const Json& row : lines_of("standin.jsonl")) {
     SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
     const Json engine = with_draft(row.at("engine"), row, scratch / std::to_string(held));
-    const Json serving = told(row.at("gpu"), row.at("warm"), engine, row.at("config"));
+    const Json serving = foretold(row.at("gpu"), row.at("warm"), engine, row.at("config"));
     if (row.contains("refusal")) {
       const std::string was = row.at("refusal");
       expect_same(serving.at("refusal"), was);
@@ -164,7 +165,7 @@ TEST(Vllm, BlocksOfPublishedShapesAreThoseOfRunsOnTheStandin) {
   for (const Json& row : lines_of("published.jsonl")) {
     SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
     const Json engine = with_draft(row.at("engine"), row, scratch / std::to_string(held));
-    const Json serving = told(row.at("gpu"), false, engine, row.at("config"));
+    const Json serving = foretold(row.at("gpu"), false, engine, row.at("config"));
     EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
                 kPublishedError);
     EXPECT_NEAR(serving.at("concurrency").get<double>() / row.at("concurrency").get<double>(), 1,
@@ -186,7 +187,7 @@ TEST(Vllm, WeightsWithWhatSeesAreThoseThatWerePublished) {
     "vision_config": {"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096,
                       "num_hidden_layers": 24, "num_attention_heads": 16, "num_channels": 3,
                       "patch_size": 14, "image_size": 1540}})");
-  const Json serving = told("h100-80gb", false, {{"max_model_len", 16000}}, config);
+  const Json serving = foretold("h100-80gb", false, {{"max_model_len", 16000}}, config);
   constexpr double kGiB = 1 << 30;
   constexpr double kTold = 0.005;  // of two places
   EXPECT_NEAR(serving.at("weights").get<double>() / kGiB, 44.76, kTold);
@@ -199,7 +200,7 @@ TEST(Vllm, BlocksOfTheNextReleaseAreThoseOfRunsOnTheStandin) {
     SCOPED_TRACE(row.at("name").get<std::string>() + row.at("engine").dump());
     Json engine = row.at("engine");
     engine["release"] = "0.33";
-    const Json serving = told(row.at("gpu"), false, engine, row.at("config"));
+    const Json serving = foretold(row.at("gpu"), false, engine, row.at("config"));
     EXPECT_NEAR(serving.at("blocks").get<double>() / row.at("blocks").get<double>(), 1,
                 kStandinError);
     ++held;
@@ -230,7 +231,7 @@ TEST(Vllm, RandomStartsAreToldAsTheyEnd) {
     std::string why;
     try {
       const Json engine = with_draft(row.at("engine"), row, scratch / question);
-      serving = told(row.at("gpu"), false, engine, row.at("config"));
+      serving = foretold(row.at("gpu"), false, engine, row.at("config"));
       if (!serving.at("refusal").is_null()) why = serving.at("refusal");
     } catch (const BadInput& error) {
       why = error.what();
@@ -268,7 +269,7 @@ TEST(Vllm, ItRefusesWhatAnH200Refused) {
     if (!row.at("result").contains("error")) continue;
     SCOPED_TRACE(row.at("case").at("name"));
     const std::string was = row.at("result").at("error").at("text");
-    expect_same(told(row).at("refusal"), was);
+    expect_same(foretold(row).at("refusal"), was);
     ++held;
   }
   EXPECT_EQ(held, 3);

@@ -13,7 +13,7 @@
 namespace vramfit {
 namespace {
 
-constexpr Arch kArch{90};
+constexpr Arch kHopper{90};
 constexpr int kSteps = 4;
 
 void expect_same(const CategoryBytes& a, const CategoryBytes& b) {
@@ -71,7 +71,7 @@ bool folds(const ModelConfig& model, const TrainingOptions& options) {
   const ModelConfig few = fold.walked(model);
   VirtualMemory memory(kUnlimitedBytes, false);
   StepTape tape(memory.ledger(), fold, few, options);
-  VirtualDevice device(kArch);
+  VirtualDevice device(kHopper);
   Trainer trainer(device, memory.ledger(), few, options);
   const bool loading = fold.holds_for(tape.take());
   trainer.step([](Device&, Tensor&, Tensor&) {});
@@ -80,12 +80,12 @@ bool folds(const ModelConfig& model, const TrainingOptions& options) {
 
 /// On a card without end, and on ones where memory ends in each of the steps that take more.
 void expect_played_as_walked(const ModelConfig& model, const TrainingOptions& options) {
-  const RunReport walked = dry_run({kArch}, model, options, kSteps, true);
-  expect_same(walked, dry_run({kArch}, model, options, kSteps, false));
+  const RunReport walked = dry_run({kHopper}, model, options, kSteps, true);
+  expect_same(walked, dry_run({kHopper}, model, options, kSteps, false));
   std::uint64_t before = 0;
   for (const StageRecord& stage : walked.stages) {
     if (stage.peak_reserved > before) {
-      const VirtualGpu less{kArch, stage.peak_reserved - Pool::kGranularity};
+      const VirtualGpu less{kHopper, stage.peak_reserved - Pool::kGranularity};
       SCOPED_TRACE("within " + std::to_string(less.pool_capacity));
       expect_same(dry_run(less, model, options, kSteps, true),
                   dry_run(less, model, options, kSteps, false));
@@ -146,7 +146,7 @@ TEST(StepTape, PlaysEveryStrategysSteps) {
     TrainingOptions options = small();
     options.accumulate = 4;
     options.mesh = {strategy, 2, 1};
-    if (options.mesh.pipelined()) options = with_split(kArch, model, options);
+    if (options.mesh.pipelined()) options = with_split(kHopper, model, options);
     expect_played_as_walked(model, options);
   }
 }

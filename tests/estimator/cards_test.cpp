@@ -32,13 +32,13 @@ TEST(Cards, HaveTheFormatsOfTheirComputeCapability) {
 }
 
 TEST(Cards, AreFoundByTheDriversTitleAndSize) {
-  constexpr std::uint64_t kGb = 1'000'000'000;
-  EXPECT_EQ(card_titled("NVIDIA GeForce RTX 3080", 10 * kGb)->name, "rtx3080-10gb");
-  EXPECT_EQ(card_titled("NVIDIA GeForce RTX 3080", 13 * kGb)->name, "rtx3080-12gb");
-  EXPECT_EQ(card_titled("NVIDIA A100-PCIE-40GB", 42 * kGb)->name, "a100-40gb");
-  EXPECT_EQ(card_titled("NVIDIA Titan", 42 * kGb), nullptr);
-  EXPECT_EQ(card_like(Arch{75}, 11 * kGb).name, "rtx2080ti");
-  EXPECT_EQ(card_like(Arch{130}, 24 * kGb).name, "rtx4090");
+  constexpr std::uint64_t kGigabyte = 1'000'000'000;
+  EXPECT_EQ(card_titled("NVIDIA GeForce RTX 3080", 10 * kGigabyte)->name, "rtx3080-10gb");
+  EXPECT_EQ(card_titled("NVIDIA GeForce RTX 3080", 13 * kGigabyte)->name, "rtx3080-12gb");
+  EXPECT_EQ(card_titled("NVIDIA A100-PCIE-40GB", 42 * kGigabyte)->name, "a100-40gb");
+  EXPECT_EQ(card_titled("NVIDIA Titan", 42 * kGigabyte), nullptr);
+  EXPECT_EQ(card_like(Arch{75}, 11 * kGigabyte).name, "rtx2080ti");
+  EXPECT_EQ(card_like(Arch{130}, 24 * kGigabyte).name, "rtx4090");
 }
 
 TEST(Cards, OverheadIsMeasuredOnOneAndAssumedOnTheOthers) {

@@ -5,6 +5,7 @@
 #include "model/transformer/run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 #include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/losses_by_heart.h"
 #include "tests/kernels/support/tiny_models.h"
 #include "tests/kernels/support/workbench.h"
 
@@ -37,21 +38,6 @@ class CodesModelTest : public testing::TestWithParam<std::string> {
   }
 };
 
-std::vector<double> losses(Device& device, Ledger& ledger, const ModelConfig& config,
-                           const TrainingOptions& options) {
-  constexpr int kSteps = 50;
-  const std::int64_t tokens = options.batch * options.seq;
-  const BatchLoader batch =
-      fixed_batch(random_tokens(tokens, config.vocab, 1), random_tokens(tokens, config.vocab, 2));
-  Trainer trainer(device, ledger, config, options);
-  std::vector<double> losses;
-  for (int step = 0; step < kSteps; ++step) {
-    trainer.step(batch);
-    losses.push_back(trainer.loss());
-  }
-  return losses;
-}
-
 /// The largest distance of two curves, of the first loss.
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
   double worst = 0;
@@ -62,9 +48,9 @@ double apart(const std::vector<double>& a, const std::vector<double>& b) {
 TEST_P(CodesModelTest, LearnsAsOnTheCpuAndAsIn16Bits) {
   Host host(HostSource::kDefaultCapacity, gpu().arch());
   GpuRun run;
-  const auto on_cpu = losses(host.device, host.ledger, config(), options("fp8"));
-  const auto on_gpu = losses(gpu(), run.ledger, config(), options("fp8"));
-  const auto plain = losses(gpu(), run.ledger, config(), options("bf16"));
+  const auto on_cpu = losses_by_heart(host.device, host.ledger, config(), options("fp8"));
+  const auto on_gpu = losses_by_heart(gpu(), run.ledger, config(), options("fp8"));
+  const auto plain = losses_by_heart(gpu(), run.ledger, config(), options("bf16"));
   std::printf(
       "%s: loss %.4f to %.4f on the cpu, %.4f on the gpu, apart by %.1e at most; in bf16 "
       "%.4f, apart by %.1e\n",

@@ -7,6 +7,7 @@
 #include "tests/kernels/cuda/support/gpu_run.h"
 #include "tests/kernels/support/fixture_checks.h"
 #include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/losses_by_heart.h"
 #include "tests/kernels/support/tiny_models.h"
 #include "tests/kernels/support/workbench.h"
 
@@ -49,22 +50,6 @@ TEST_P(CudaModelTest, AgreesWithPyTorch) {
   checks.logits_of_generation();
 }
 
-/// Losses of each of 50 steps that learn a short text by heart.
-std::vector<double> losses(Device& device, Ledger& ledger, const ModelConfig& config,
-                           const TrainingOptions& options) {
-  constexpr int kSteps = 50;
-  const std::int64_t tokens = options.batch * options.seq;
-  const BatchLoader batch =
-      fixed_batch(random_tokens(tokens, config.vocab, 1), random_tokens(tokens, config.vocab, 2));
-  Trainer trainer(device, ledger, config, options);
-  std::vector<double> losses;
-  for (int step = 0; step < kSteps; ++step) {
-    trainer.step(batch);
-    losses.push_back(trainer.loss());
-  }
-  return losses;
-}
-
 TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
   struct Recipe {
     DType precision;
@@ -84,8 +69,8 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
     options.settings.learning_rate = options.optimizer.moments == 2 ? 5e-3F : 0.03F;
     Host host;
     GpuRun run;
-    const std::vector<double> on_cpu = losses(host.device, host.ledger, config(), options);
-    const std::vector<double> on_gpu = losses(gpu(), run.ledger, config(), options);
+    const std::vector<double> on_cpu = losses_by_heart(host.device, host.ledger, config(), options);
+    const std::vector<double> on_gpu = losses_by_heart(gpu(), run.ledger, config(), options);
     double worst = 0;
     for (std::size_t i = 0; i < on_cpu.size(); ++i) {
       worst = std::max(worst, std::abs(on_gpu[i] - on_cpu[i]) / on_cpu[0]);

@@ -1,6 +1,6 @@
 #include "tests/kernels/support/losses_by_heart.h"
 
-#include "tests/kernels/support/tiny_models.h"
+#include "tests/kernels/support/host_run.h"
 
 namespace vramfit {
 

@@ -1,11 +1,10 @@
-"""The docs as pages: on a phone and on a desk, light and dark, and what axe says of them."""
+"""The list of the docs as pages; how they look is in tests/plots/look_test.py."""
 
 import html
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from page import ROOT
 
 
@@ -29,21 +28,3 @@ def test_the_list_says_of_each_what_it_is(docs):
         assert f"<br>{html.escape(says)}" in index
     assert index.index("tutorial.html") < index.index("accuracy.html")
     assert '<meta name="description" content="' in (docs / "tutorial.html").read_text()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1600, "light")])
-def test_axe_objects_to_nothing(browser, docs, width, scheme):
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-    )
-    page = context.new_page()
-    objected = {}
-    for path in sorted(docs.glob("*.html")):
-        page.goto(path.as_uri())
-        found = Axe().run(page).response["violations"]
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        said = [(one["id"], [node["html"][:100] for node in one["nodes"][:3]]) for one in found]
-        if said or wide > width:
-            objected[path.name] = (said, wide)
-    context.close()
-    assert objected == {}

@@ -4,22 +4,16 @@ import html
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 
-import pytest
 from page import ROOT
 
 
-@pytest.fixture(scope="module")
-def docs(tmp_path_factory):
-    """As web/site.py makes them. The standard library has a module of its name."""
+def test_the_list_says_of_each_what_it_is(tmp_path):
+    # web/site.py makes them. The standard library has a module of its name.
     spec = spec_from_file_location("vramfit_site", ROOT / "web/site.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    folder = tmp_path_factory.mktemp("site")
-    module.docs(folder)
-    return folder / "docs"
-
-
-def test_the_list_says_of_each_what_it_is(docs):
+    module.docs(tmp_path)
+    docs = tmp_path / "docs"
     index = (docs / "index.html").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         says = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", page.read_text().split("\n\n")[1])

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/estimator/ask/llamacpp_told.h"
+#include "tests/estimator/ask/told_of_llamacpp.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {

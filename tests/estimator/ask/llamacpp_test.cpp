@@ -7,7 +7,7 @@
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
-#include "tests/estimator/ask/llamacpp_told.h"
+#include "tests/estimator/ask/told_of_llamacpp.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {

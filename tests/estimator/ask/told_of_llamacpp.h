@@ -8,7 +8,7 @@
 
 namespace vramfit {
 
-/// What is answered about llama.cpp to those flags.
+/// What is answered about llama.cpp to those arguments.
 inline nlohmann::ordered_json told_of_llamacpp(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"--runtime", "llama.cpp"});
   return nlohmann::ordered_json::parse(ask(parse_options(arguments), {}).json());

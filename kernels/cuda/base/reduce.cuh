@@ -57,4 +57,13 @@ __device__ inline float block_max(float value, float* shared) {
   return largest;
 }
 
+/// Compute capability 8.0 and later.
+__device__ inline unsigned block_max(unsigned value, unsigned* shared) {
+  value = __reduce_max_sync(kWholeWarp, value);
+  const unsigned lane = threadIdx.x % kWarp;
+  if (lane == 0) shared[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  return __reduce_max_sync(kWholeWarp, lane < blockDim.x / kWarp ? shared[lane] : 0);
+}
+
 }  // namespace vramfit::gpu

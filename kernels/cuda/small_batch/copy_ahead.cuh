@@ -1,7 +1,7 @@
 #pragma once
 
+#include "kernels/cuda/small_batch/four_bit_stages.cuh"
 #include "kernels/cuda/small_batch/product.cuh"
-#include "kernels/cuda/small_batch/weight_stages.cuh"
 
 namespace vramfit::gpu {
 

@@ -1,23 +1,9 @@
 #pragma once
 
+#include "kernels/cuda/small_batch/digits.cuh"
 #include "kernels/cuda/small_batch/input_rows.cuh"
 
 namespace vramfit::gpu {
-
-/// Bytes of the sums of a row's stages, where the weight wants them: whole slots.
-template <typename Stages>
-__host__ __device__ constexpr int stage_sum_bytes(int stages) {
-  return Stages::kSumsStages ? (stages + 3) / 4 * 16 : 0;
-}
-
-/// The sum of a stage, of whose slots neighbouring lanes have one each.
-template <typename Stages>
-__device__ float sum_of_stage(const Floats<8>& slot) {
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) sum += slot[i];
-  return warp_sum<kStageSlots<Stages>>(sum);
-}
 
 /// A row of whole slots of 16 bytes, see InputRows, of which each of a block's threads holds
 /// `kHeld` at most: read once, then normalised and quantised in registers. `Codes`: what it is
@@ -42,6 +28,20 @@ class HeldRow {
     if (r_.norm_weight != nullptr) normalise(shared);
     if constexpr (std::is_void_v<Codes>) {
       return 1;
+    } else if constexpr (std::is_same_v<Codes, Digits>) {
+      unsigned largest = 0;
+      each([&](int held, int /*first*/) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          largest = max(largest, __float_as_uint(x_[held][i]) & 0x7FFFFFFFU);
+        }
+      });
+      const FixedPoint point(block_max(largest, reinterpret_cast<unsigned*>(shared[2])));
+      each([&](int held, int /*first*/) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) x_[held][i] *= point.ones;
+      });
+      return point.scale;
     } else {
       float largest = 0;
       each([&](int held, int /*first*/) {
@@ -53,25 +53,26 @@ class HeldRow {
       const Divisor by_scale(scale);
       each([&](int held, int /*first*/) {
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) x_[held][i] = by_scale.divide(x_[held][i]);
+        for (int i = 0; i < kCount; ++i) {
+          x_[held][i] = by_scale.divide(x_[held][i]);
+          // What is multiplied may be wider than a code.
+          if constexpr (kCount < 16) x_[held][i] = to_float(Codes(x_[held][i]));
+        }
       });
       return scale;
     }
   }
 
-  /// The slots of (count, 16 bytes), and the sums of their stages where the weight wants them;
-  /// beyond the row they are 0.
-  __device__ void store(std::uint8_t* slots, int count, float* stage_sums = nullptr) const {
+  /// The slots of (count, 16 bytes), or of as many a row of digits; beyond the row they are 0.
+  __device__ void store(std::uint8_t* slots, int count) const {
 #pragma unroll
     for (int held = 0; held < kHeld; ++held) {
       const int slot = slot_of(held);
-      if (slot >= count) continue;  // whole warps, where they sum: stages are even in number
-      reinterpret_cast<uint4*>(slots)[slot] = encoded_slot<Stages>(x_[held]);
-      if constexpr (Stages::kSumsStages) {
-        const float sum = sum_of_stage<Stages>(x_[held]);
-        if (slot % kStageSlots<Stages> == 0) {
-          stage_sums[slot / kStageSlots<Stages>] = sum;
-        }
+      if (slot >= count) continue;  // whole warps, of digits: stages are even in number
+      if constexpr (std::is_same_v<Codes, Digits>) {
+        DigitRow(slots, count).put(slot, x_[held]);
+      } else {
+        reinterpret_cast<uint4*>(slots)[slot] = encoded_slot<Stages>(x_[held]);
       }
     }
   }

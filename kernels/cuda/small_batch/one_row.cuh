@@ -1,27 +1,46 @@
 #pragma once
 
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
+#include "kernels/cuda/small_batch/digits.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
 #include "kernels/cuda/small_batch/held_row.cuh"
 
 namespace vramfit::gpu {
 
-/// x's pieces of a stage.
-struct StagedRow {
-  static constexpr bool kSums = true;
+/// One row's place in shared memory, as `Stages` multiply it.
+template <typename Stages>
+class StagedRow {
+ public:
+  /// Of that many slots, whole stages.
+  __host__ __device__ static constexpr int bytes(int slots) { return 16 * slots; }
 
-  const std::uint8_t* first;  ///< a lane's 16 bytes of the first piece
-  float sum;                  ///< of the stage's elements, where the weight wants it
+  __device__ StagedRow(std::uint8_t* row, int /*slots*/) : row_(row) {}
 
-  /// The same for all columns: the sums of the others are not looked at.
-  __device__ uint4 own(int piece) const {
-    return *reinterpret_cast<const uint4*>(first + piece * kRowBytes);
+  /// x's pieces of a stage.
+  struct Stage {
+    const std::uint8_t* first;  ///< a lane's 16 bytes of the first
+
+    /// The same for all columns: the sums of the others are not looked at.
+    __device__ uint4 own(int piece) const {
+      return *reinterpret_cast<const uint4*>(first + piece * kRowBytes);
+    }
+  };
+  __device__ Stage stage(int index) const {
+    return {row_ + index * kStageSlots<Stages> * 16 + 16 * Place().t};
   }
+
+ private:
+  std::uint8_t* row_;
+};
+
+template <typename T>
+class StagedRow<DigitStages<T>> : public DigitRow {
+  using DigitRow::DigitRow;
 };
 
 /// Registers of a thread. Beside a block's attention, which comes next, has room to begin.
 template <typename Stages>
-inline constexpr int kOneRowRegisters = Stages::kWarps == kFewWarps ? 168 : 88;
+inline constexpr int kOneRowRegisters = Stages::kWarps == kFewWarps ? 168 : 96;
 
 /// As `small_batch`, see small_batch.cu, does many rows, this does one, which is held, with a
 /// packed weight. A tile is few steps of each warp, in 4 bits one, so that what surrounds its
@@ -41,11 +60,9 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
   __shared__ float reduced[3][kMaxWarps];
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const row = table + Stages::kTableBytes;
-  auto* const stage_sums = reinterpret_cast<float*>(row + f.input.stride);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  std::uint8_t* const ring =
-      row + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) + warp * AheadOf::kRing;
+  std::uint8_t* const ring = row + f.input.stride + warp * AheadOf::kRing;
 
   start_next_kernel();
   // What is read but once comes before the ring's bytes, behind which it would wait.
@@ -58,9 +75,10 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
   }
   wait_for_previous_kernels();
   const float x_scale = input.read(f.input.x, reduced);
-  input.store(row, f.input.slots, stage_sums);
+  input.store(row, f.input.slots);
   __syncthreads();
 
+  const StagedRow<Stages> x(row, f.input.slots);
   const Place at;
   TileRow own_row(f, share.first_row, lane);
   TileRow low_row(f, share.first_row, at.g);
@@ -80,14 +98,15 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
         const auto* words = reinterpret_cast<const uint2*>(codes + kTileBytes);
         weight.multiply(
             sums, WeightStage{codes, words, stage, low_row.row, low_row.row + f.tile_rows / 2},
-            StagedRow{row + stage * kStageSlots<Stages> * 16 + 16 * at.t,
-                      Stages::kSumsStages ? stage_sums[stage] : 0.0F});
+            x.stage(stage));
       }
       slot = AheadOf::after(slot);
     }
+    const Sum low = sums.of_first(false);
+    const Sum high = sums.of_first(true);
     if (at.t == 0) {
-      partials[turn][warp][at.g] = sums[0];
-      partials[turn][warp][at.g + 8] = sums[2];
+      partials[turn][warp][at.g] = low;
+      partials[turn][warp][at.g + 8] = high;
     }
     __syncwarp();
     if (!finishes) {

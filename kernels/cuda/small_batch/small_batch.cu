@@ -21,8 +21,6 @@ using namespace gpu;
 
 /// x's pieces of a stage.
 struct StagedRows {
-  static constexpr bool kSums = false;
-
   const std::uint8_t* first;  ///< a lane's 16 bytes of the first row's first piece
   int stride;
   int rows;
@@ -243,9 +241,8 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   f.input.rows = 1;
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.slots = f.rank_stages * kStageSlots<Stages>;
-  f.input.stride = 16 * f.input.slots;
-  const int shared = Stages::kTableBytes + f.input.stride + stage_sum_bytes<Stages>(f.rank_stages) +
-                     kRingBytes<Stages, OneRowRing<Stages>>;
+  f.input.stride = StagedRow<Stages>::bytes(f.input.slots);
+  const int shared = Stages::kTableBytes + f.input.stride + kRingBytes<Stages, OneRowRing<Stages>>;
   if (!f.packed || shared > most) return false;
   const auto blocks = static_cast<unsigned>(divide_rows(f, multiprocessors));
   const auto start_with = [&](auto held) {
@@ -255,7 +252,25 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   };
   if (f.input.slots <= 2 * kThreads) return start_with(Constant<2>{});
   if (f.input.slots <= 4 * kThreads) return start_with(Constant<4>{});
+  if constexpr (std::is_same_v<Stages, Fp8RowStages>) {
+    // Its slots are of half as many elements as those of int8.
+    if (f.input.slots <= 8 * kThreads) return start_with(Constant<8>{});
+  }
   return false;
+}
+
+/// As a weight is multiplied with one row.
+template <typename T, typename Codes, typename Stages>
+bool launch_one_row_of(const SmallBatch<T>& f, const Stages& stages, cudaStream_t stream) {
+  if constexpr (std::is_same_v<Stages, OffsetStages<T>>) {
+    return launch_one_row<T, DigitStages<T>, Digits>(f, DigitStages<T>(stages), stream);
+  } else if constexpr (std::is_same_v<Stages, Fp8Stages>) {
+    return launch_one_row<T, Fp8RowStages, Codes>(f, Fp8RowStages(stages), stream);
+  } else if constexpr (std::is_same_v<typename Stages::Input, float>) {
+    return false;
+  } else {
+    return launch_one_row<T, Stages, Codes>(f, stages, stream);
+  }
 }
 
 template <typename T, typename Stages, typename Codes>
@@ -264,9 +279,7 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    if constexpr (!std::is_same_v<typename Stages::Input, float>) {
-      if (rows == 1 && launch_one_row<T, Stages, Codes>(f, stages, stream)) return;
-    }
+    if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }

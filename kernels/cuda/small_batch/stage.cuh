@@ -58,6 +58,8 @@ struct TensorCoreSums {
     if constexpr (kChains == 1) return values[0][i];
     return values[0][i] + values[1][i];
   }
+  /// In lanes of t = 0, of the first column: of row g or of g + 8.
+  __device__ Sum of_first(bool of_high) const { return (*this)[of_high ? 2 : 0]; }
   /// The lane's sums to their rows and columns of (16, 8).
   __device__ void store(Sum* to) const {
     const Place at;

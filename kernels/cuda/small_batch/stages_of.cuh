@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/small_batch/weight_stages.cuh"
+#include "kernels/cuda/small_batch/four_bit_stages.cuh"
 
 namespace vramfit::gpu {
 

@@ -16,12 +16,15 @@ __global__ void __launch_bounds__(kDecodeThreads, kHeads* kPacks == 1 ? kSmallBl
   __shared__ WarpStates states[kHeads];
   auto* outputs = dynamic_shared<float>();  // (kDecodeWarps, kHeads, d)
   const DecodeBlock own(d, kHeads);
+  const Split positions(d.starts[own.b] + 1, d.splits, own.split);
   if (d.early) {
     start_next_kernel();
-    prefetch_split(d, own.b, own.kv_head, own.split);
+    prefetch_split(d, positions, own.b, own.kv_head);
   }
   wait_for_previous_kernels();
 
+  CacheReading<Stored, N, kPacks, kPositionsAhead<kHeads>> read;
+  read.load(d, own, positions, read.first(d, positions));
   Floats<N * kPacks> queries[kHeads];
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
@@ -33,8 +36,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kHeads* kPacks == 1 ? kSmallBl
 #pragma unroll
     for (int i = 0; i < N * kPacks; ++i) queries[h][i] *= d.scale;
   }
-  const Split positions(d.starts[own.b] + 1, d.splits, own.split);
-  attend_to_split<N, kPacks, kHeads>(d, own, positions, queries, states, outputs, [&] {
+  attend_to_split<N, kPacks>(d, own, positions, queries, read, states, outputs, [&] {
     if (!d.early) start_next_kernel();
   });
 

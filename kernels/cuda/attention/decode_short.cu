@@ -46,7 +46,22 @@ __global__ void __launch_bounds__(kDecodeThreads)
   const auto [lane, vector] = VectorLane(d.vector_lanes);
   const DecodeBlock own(d, kHeads);
   start_next_kernel();
-  prefetch_split(d, own.b, own.kv_head, own.split);
+  const int position = d.starts[own.b];
+  const Split positions(position + 1, d.splits, own.split);
+  const bool appends = positions.first <= position && position < positions.end;
+  prefetch_split(d, positions, own.b, own.kv_head);
+  // All of a split of kFewestPositions, where a block has one head: what is read before the wait
+  // has to go into L1 beside a linear's bytes, the other half comes beside q.
+  constexpr int kHalf = kPositionsAhead<kHeads>;
+  constexpr int kAhead = kHeads == 1 ? 2 * kHalf : kHalf;
+  CacheReading<T, N, 1, kAhead> read;
+  const int first = read.first(d, positions);
+  if (!appends) read.template load<0, kHalf>(d, own, positions, first);
+  static_assert(kMostPairs <= kDecodeThreads);
+  if (turns_heads && thread < d.head_dim / 2) {
+    turns[thread] = cosine_and_sine(position, frequencies.inverse[thread]);
+  }
+  __syncthreads();
   wait_for_previous_kernels();
 
   T* const qkv = own.qkv(d);
@@ -56,15 +71,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
   for (int h = 0; h < kHeads; ++h) {
     if (h < own.heads) heads[h] = Pack<T, N>::load(q + h * d.head_dim);
   }
-  const int position = d.starts[own.b];
-  const Split positions(position + 1, d.splits, own.split);
-  static_assert(kMostPairs <= kDecodeThreads);
-  if (turns_heads) {
-    if (thread < d.head_dim / 2) {
-      turns[thread] = cosine_and_sine(position, frequencies.inverse[thread]);
-    }
-    __syncthreads();
-  }
+  if (!appends) read.template load<kHalf, kAhead>(d, own, positions, first);
   Floats<N> queries[kHeads];
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
@@ -75,7 +82,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
     for (int i = 0; i < N; ++i) queries[h][i] *= d.scale;
   }
   // The block that reads the newest position appends it. Nobody else reads its k.
-  if (positions.first <= position && position < positions.end) {
+  if (appends) {
     const std::int64_t place = d.places(own.b, position, own.kv_head) * d.head_dim + lane * N;
     T* const k = qkv + (d.heads + own.kv_head) * d.head_dim + lane * N;
     if (warp == 0) {
@@ -89,8 +96,9 @@ __global__ void __launch_bounds__(kDecodeThreads)
       Pack<T, N>::load(k + d.kv_heads * d.head_dim).store(d.values + place);
     }
     __syncthreads();
+    read.load(d, own, positions, first);
   }
-  attend_to_split<N, 1, kHeads>(d, own, positions, queries, states, outputs, [] {});
+  attend_to_split<N, 1>(d, own, positions, queries, read, states, outputs, [] {});
 
   for (int i = thread; i < own.heads * d.head_dim; i += kDecodeThreads) {
     const int h = i / d.head_dim;

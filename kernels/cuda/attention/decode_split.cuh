@@ -29,7 +29,7 @@ struct Decode {
   const float* key_scales;  ///< of each position and head; 8 bits only
   const float* value_scales;
   KvPlaces places;
-  const std::int32_t* starts;  ///< each sequence's new position
+  const std::int32_t* starts;  ///< each sequence's new position; no kernel under way writes it
   T* out;
   float* partial =
       nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where there is one split
@@ -117,12 +117,10 @@ struct Split {
 };
 
 /// Brings a split near while kernels before this one are under way, which write no more of it than
-/// the newest position. Where they have yet to say where that is, any place of the cache will do;
-/// it is read past L1, which would keep what it was.
+/// the newest position.
 template <typename T, typename Stored>
-__device__ void prefetch_split(const Decode<T, Stored>& d, std::int64_t b, int kv_head, int split) {
-  const int most = static_cast<int>(d.places.blocks * d.places.block);
-  const Split positions(min(max(__ldcg(d.starts + b) + 1, 0), most), d.splits, split);
+__device__ void prefetch_split(const Decode<T, Stored>& d, const Split& positions, std::int64_t b,
+                               int kv_head) {
   const auto thread = static_cast<int>(threadIdx.x);
   const auto* cache = reinterpret_cast<const std::uint8_t*>(thread % 2 == 0 ? d.keys : d.values);
   const int bytes = d.head_dim * static_cast<int>(sizeof(Stored));
@@ -174,43 +172,70 @@ struct VectorLane {
         vector(static_cast<int>(threadIdx.x) % kWarp / vector_lanes) {}
 };
 
-/// Leaves in shared memory what each warp has of the split: `states`, (kHeads), and `outputs`,
-/// (kDecodeWarps, kHeads, d). `queries` are scaled; `cache_is_read` is called once the block reads
-/// no more of it. Ends with a barrier.
-template <int N, int kPacks, int kHeads, typename T, typename Stored, typename CacheIsRead>
-__device__ void attend_to_split(const Decode<T, Stored>& d, const DecodeBlock& own,
-                                const Split& positions, const Floats<N * kPacks> (&queries)[kHeads],
-                                WarpStates* states, float* outputs,
-                                const CacheIsRead& cache_is_read) {
-  constexpr bool kScaled = sizeof(Stored) == 1;
-  constexpr int kSize = N * kPacks;
-  constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const auto [lane, vector] = VectorLane(d.vector_lanes);
-  const int vectors = kWarp / d.vector_lanes;
-  const int heads = own.heads;
+/// Positions that a lane reads at once.
+template <int kHeads>
+inline constexpr int kPositionsAhead = kHeads > 4 ? 2 : 4;
 
-  HeadState<kSize> state[kHeads];
-  const int stride = kDecodeWarps * vectors;
-  // All lanes of a warp loop equally often, since all take part in sums over lanes.
-  for (int base = positions.first + warp * vectors; base < positions.end; base += stride * kAhead) {
-    Part<Stored, N, kPacks> keys[kAhead];
-    Part<Stored, N, kPacks> values[kAhead];
-    float key_scales[kAhead];
-    float value_scales[kAhead];
+/// What a lane reads of the cache at once: its part of the keys and values of kAhead positions.
+template <typename Stored, int N, int kPacks, int kAhead>
+struct CacheReading {
+  Part<Stored, N, kPacks> keys[kAhead];
+  Part<Stored, N, kPacks> values[kAhead];
+  float key_scales[kAhead];
+  float value_scales[kAhead];
+
+  /// Of the warp's positions: its first of the split, and from each to its next.
+  template <typename T>
+  __device__ static int first(const Decode<T, Stored>& d, const Split& positions) {
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    return positions.first + warp * (kWarp / d.vector_lanes);
+  }
+  template <typename T>
+  __device__ static int step(const Decode<T, Stored>& d) {
+    return kDecodeWarps * (kWarp / d.vector_lanes);
+  }
+
+  /// Those from `base` on, where the split has one, or of these kFirst to kEnd. A lane past the
+  /// split's end reads its last position again.
+  template <int kFirst = 0, int kEnd = kAhead, typename T>
+  __device__ void load(const Decode<T, Stored>& d, const DecodeBlock& own, const Split& positions,
+                       int base) {
+    constexpr bool kScaled = sizeof(Stored) == 1;
+    if (base >= positions.end) return;
+    const auto [lane, vector] = VectorLane(d.vector_lanes);
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) {
-      // A lane past the end reads the last position again, and its score is not counted.
-      const std::int64_t position = min(base + u * stride + vector, positions.end - 1);
+    for (int u = kFirst; u < kEnd; ++u) {
+      const std::int64_t position = min(base + u * step(d) + vector, positions.end - 1);
       const std::int64_t place = d.places(own.b, position, own.kv_head);
       keys[u].load(d.keys + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
       values[u].load(d.values + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
       key_scales[u] = kScaled ? d.key_scales[place] : 1.0F;
       value_scales[u] = kScaled ? d.value_scales[place] : 1.0F;
     }
+  }
+};
+
+/// Leaves in shared memory what each warp has of the split: `states`, (kHeads), and `outputs`,
+/// (kDecodeWarps, kHeads, d). `queries` are scaled; `read` is of the warp's first positions;
+/// `cache_is_read` is called once the block reads no more of the cache. Ends with a barrier.
+template <int N, int kPacks, int kHeads, int kAhead, typename T, typename Stored,
+          typename CacheIsRead>
+__device__ void attend_to_split(const Decode<T, Stored>& d, const DecodeBlock& own,
+                                const Split& positions, const Floats<N * kPacks> (&queries)[kHeads],
+                                CacheReading<Stored, N, kPacks, kAhead>& read, WarpStates* states,
+                                float* outputs, const CacheIsRead& cache_is_read) {
+  constexpr int kSize = N * kPacks;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const auto [lane, vector] = VectorLane(d.vector_lanes);
+  const int heads = own.heads;
+
+  HeadState<kSize> state[kHeads];
+  const int step = read.step(d);
+  // All lanes of a warp loop equally often, since all take part in sums over lanes.
+  for (int base = read.first(d, positions); base < positions.end; base += step * kAhead) {
     Floats<kSize> key_floats[kAhead];
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) key_floats[u] = keys[u].floats();
+    for (int u = 0; u < kAhead; ++u) key_floats[u] = read.keys[u].floats();
     Floats<kAhead> scores[kHeads];
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
@@ -221,26 +246,27 @@ __device__ void attend_to_split(const Decode<T, Stored>& d, const DecodeBlock& o
         float score = 0;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) score += queries[h][i] * key_floats[u][i];
-        score = sum_over_lanes(score, d.vector_lanes) * key_scales[u];
-        scores[h][u] = base + u * stride + vector < positions.end ? score : kLowest;
+        score = sum_over_lanes(score, d.vector_lanes) * read.key_scales[u];
+        scores[h][u] = base + u * step + vector < positions.end ? score : kLowest;
         largest = fmaxf(largest, scores[h][u]);
       }
       if (largest > state[h].largest) state[h].rescale(largest);
     }
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
-      if (base + u * stride + vector >= positions.end) continue;
-      const Floats<kSize> value = values[u].floats();
+      if (base + u * step + vector >= positions.end) continue;
+      const Floats<kSize> value = read.values[u].floats();
 #pragma unroll
       for (int h = 0; h < kHeads; ++h) {
         if (h >= heads) continue;
         const float weight = power_of_two(scores[h][u] - state[h].largest);
         state[h].sum += weight;
-        const float scaled = weight * value_scales[u];
+        const float scaled = weight * read.value_scales[u];
 #pragma unroll
         for (int i = 0; i < kSize; ++i) state[h].out[i] += scaled * value[i];
       }
     }
+    read.load(d, own, positions, base + step * kAhead);
   }
 
   cache_is_read();

@@ -227,8 +227,10 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
     with_pack<T>(is_packed<T>(width, {op.table.data(), positions, op.x.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
       const int packs = static_cast<int>(width / kSize);
+      // A step's first kernel, which begins when those before it have ended: what they write, the
+      // sequences' positions above all, those after it may read before they wait.
       start({"embedding_forward", static_cast<unsigned>(count), whole_warps(packs, kMostThreads),
-             stream, 0, true},
+             stream},
             embed<T, kSize>, op.tokens.as<std::int32_t>(), op.table.as<T>(),
             static_cast<const T*>(positions), integers_of(op.starts), op.tokens.shape()[1], packs,
             op.x.as<T>());

@@ -24,6 +24,12 @@ def test_it_begins_with_what_it_is(page):
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=str)
+def test_the_data_that_it_names_is_there(page):
+    for path in re.findall(r"`(data/[\w./-]+)`", page.read_text()):
+        assert "/NAME" in path or (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=str)
 def test_its_links_lead_somewhere(page):
     text = page.read_text()
     for target, anchor in LINK.findall(text):

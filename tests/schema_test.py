@@ -166,7 +166,7 @@ def test_reference(path):
         part = f"#/$defs/{path.parent.name}"
     if path.parent.name == "vllm":
         own = {"cuda_graphs": "cuda_graphs", "standin": "vllm_standin", "random": "vllm_random"}
-        own |= {"published": "vllm_standin", "release_0.33": "vllm_standin"}
+        own |= {"published": "vllm_standin", "release_0.33": "vllm_standin", "speed": "vllm_speed"}
         part = f"#/$defs/{own.get(path.stem, 'vllm')}"
     name = f"reference.schema.json{part}"
     lines = [json.loads(line) for line in path.read_text().splitlines()]

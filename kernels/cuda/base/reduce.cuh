@@ -57,7 +57,8 @@ __device__ inline float block_max(float value, float* shared) {
   return largest;
 }
 
-/// Compute capability 8.0 and later.
+/// The same of floats' bits, say, among which a NaN is the largest. Compute capability 8.0 and
+/// later.
 __device__ inline unsigned block_max(unsigned value, unsigned* shared) {
   value = __reduce_max_sync(kWholeWarp, value);
   const unsigned lane = threadIdx.x % kWarp;

@@ -13,8 +13,8 @@ namespace vramfit::gpu {
 /// What a row is encoded to, where others name a code.
 struct Digits {};
 
-/// Where the point of a row's whole numbers is, of 30 bits and a sign: of 16 bits what is a
-/// 2^19th of the largest, or more, keeps every bit.
+/// Where the point of a row's whole numbers is, which have 30 bits and a sign. Elements of 16 bits
+/// are exact if at least 2^-19 of the row's largest; smaller ones are rounded to 2^-30 of it.
 struct FixedPoint {
   float ones;   ///< 1 / scale
   float scale;  ///< what 1 stands for, a power of two; NaN where the row is not finite

@@ -56,7 +56,9 @@ class HeldRow {
         for (int i = 0; i < kCount; ++i) {
           x_[held][i] = by_scale.divide(x_[held][i]);
           // What is multiplied may be wider than a code.
-          if constexpr (kCount < 16) x_[held][i] = to_float(Codes(x_[held][i]));
+          if constexpr (sizeof(Codes) < sizeof(typename Stages::Input)) {
+            x_[held][i] = to_float(Codes(x_[held][i]));
+          }
         }
       });
       return scale;

@@ -38,7 +38,7 @@ class StagedRow<DigitStages<T>> : public DigitRow {
   using DigitRow::DigitRow;
 };
 
-/// Registers of a thread. Beside a block's attention, which comes next, has room to begin.
+/// Registers of a thread: so many that one block of attention, which comes next, fits beside.
 template <typename Stages>
 inline constexpr int kOneRowRegisters = Stages::kWarps == kFewWarps ? 168 : 96;
 

@@ -195,16 +195,16 @@ struct CacheReading {
     return kDecodeWarps * (kWarp / d.vector_lanes);
   }
 
-  /// Those from `base` on, where the split has one, or of these kFirst to kEnd. A lane past the
-  /// split's end reads its last position again.
-  template <int kFirst = 0, int kEnd = kAhead, typename T>
+  /// Those from `base` on, where the split has one. A lane past the split's end reads its last
+  /// position again.
+  template <typename T>
   __device__ void load(const Decode<T, Stored>& d, const DecodeBlock& own, const Split& positions,
                        int base) {
     constexpr bool kScaled = sizeof(Stored) == 1;
     if (base >= positions.end) return;
     const auto [lane, vector] = VectorLane(d.vector_lanes);
 #pragma unroll
-    for (int u = kFirst; u < kEnd; ++u) {
+    for (int u = 0; u < kAhead; ++u) {
       const std::int64_t position = min(base + u * step(d) + vector, positions.end - 1);
       const std::int64_t place = d.places(own.b, position, own.kv_head);
       keys[u].load(d.keys + place * d.head_dim, lane, d.vector_lanes, d.head_dim);

@@ -20,7 +20,7 @@ struct Launch {
   cudaStream_t stream;
   std::size_t shared_bytes = 0;
   bool waits = false;  ///< by itself, in all its threads: wait_for_previous_kernels
-  int cluster = 1;     ///< blocks that read each other's shared memory, from sm_90 on
+  int cluster = 1;     ///< blocks that use each other's shared memory, from sm_90 on
 };
 
 /// Starts the kernel; throws where it cannot be.
@@ -52,15 +52,6 @@ void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&
   config.attrs = attributes;
   config.numAttrs = count;
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), launch.name);
-}
-
-/// Whether the kernel may run in clusters: the GPU has them, and what runs on it was compiled for
-/// such GPUs.
-template <typename... Parameters>
-bool has_clusters(void (*kernel)(Parameters...)) {
-  cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, kernel), "clusters");
-  return attributes.ptxVersion >= 90;
 }
 
 /// The kernel after this one may start, as far as it need not wait.
@@ -137,33 +128,6 @@ __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" :
 /// Brings the line that holds the address into L2.
 __device__ inline void prefetch(const void* global) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
-}
-
-/// Waits for all threads of the cluster's blocks, whose shared memory is then as they left it.
-__device__ inline void cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;" ::
-          : "memory");
-#endif
-}
-
-/// Four bytes of what another block of the cluster has where this one has `shared`.
-__device__ inline std::uint32_t word_of_block(const void* shared, int block) {
-  std::uint32_t word = 0;
-#if __CUDA_ARCH__ >= 900
-  asm volatile(
-      "{\n"
-      "  .reg .b32 there;\n"
-      "  mapa.shared::cluster.u32 there, %1, %2;\n"
-      "  ld.shared::cluster.u32 %0, [there];\n"
-      "}"
-      : "=r"(word)
-      : "r"(shared_address(shared)), "r"(block)
-      : "memory");
-#endif
-  return word;
 }
 
 /// Waits for all of the thread's groups but the latest kPending. Its copies are then there for the

@@ -36,29 +36,23 @@ __device__ float warp_max(float value) {
 /// Reduces over a one-dimensional block of whole warps. `shared`: kMaxWarps floats that no other
 /// reduction of the same kernel uses without a barrier between.
 __device__ inline float block_sum(float value, float* shared) {
-  const int warps = static_cast<int>(blockDim.x) / kWarp;
   value = warp_sum(value);
-  if (warps == 1) return value;
-  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = value;
+  const unsigned lane = threadIdx.x % kWarp;
+  if (lane == 0) shared[threadIdx.x / kWarp] = value;
   __syncthreads();
-  float sum = 0;
-  for (int warp = 0; warp < warps; ++warp) sum += shared[warp];
-  return sum;
+  return warp_sum(lane < blockDim.x / kWarp ? shared[lane] : 0.0F);
 }
 
 __device__ inline float block_max(float value, float* shared) {
-  const int warps = static_cast<int>(blockDim.x) / kWarp;
   value = warp_max(value);
-  if (warps == 1) return value;
-  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = value;
+  const unsigned lane = threadIdx.x % kWarp;
+  if (lane == 0) shared[threadIdx.x / kWarp] = value;
   __syncthreads();
-  float largest = kLowest;
-  for (int warp = 0; warp < warps; ++warp) largest = fmaxf(largest, shared[warp]);
-  return largest;
+  return warp_max(lane < blockDim.x / kWarp ? shared[lane] : kLowest);
 }
 
-/// The same of floats' bits, say, among which a NaN is the largest. Compute capability 8.0 and
-/// later.
+/// The same of whole numbers, or of the bits of floats that are not negative, among which a NaN is
+/// the largest. Compute capability 8.0 and later.
 __device__ inline unsigned block_max(unsigned value, unsigned* shared) {
   value = __reduce_max_sync(kWholeWarp, value);
   const unsigned lane = threadIdx.x % kWarp;

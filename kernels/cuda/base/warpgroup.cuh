@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/base/barrier.cuh"
 #include "kernels/cuda/base/kernel.cuh"
 
 // What only sm_90a has words for: the copy engine (TMA), which brings boxes of a matrix into shared
@@ -44,41 +45,11 @@ __device__ inline std::uint8_t* swizzle_aligned(std::uint8_t* shared) {
   return shared + (past == 0 ? 0 : kSwizzleAlignment - past);
 }
 
-__device__ inline void make_barrier(std::uint64_t& barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
-               "r"(arrivals));
-}
 /// Barriers that were made are seen by the copy engine, too.
 __device__ inline void fence_barriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  show_barriers();
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-__device__ inline void arrive(std::uint64_t& barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
-               : "memory");
-}
-/// Arrives, and has the barrier wait for as many copied bytes.
-__device__ inline void expect_bytes(std::uint64_t& barrier, int bytes) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
-      "r"(bytes)
-      : "memory");
-}
-/// Until the barrier's phase of that parity has ended.
-__device__ inline void wait(std::uint64_t& barrier, unsigned parity) {
-  asm volatile(
-      "{\n"
-      ".reg .pred ended;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
-      "@ended bra done;\n"
-      "bra again;\n"
-      "done:\n"
-      "}\n" ::"r"(shared_address(&barrier)),
-      "r"(parity)
-      : "memory");
-}
-
 /// Has the copy engine bring the box that begins there, and tell the barrier.
 __device__ inline void copy_box(std::uint8_t* to, const CUtensorMap& from, int byte, int row,
                                 std::uint64_t& barrier) {

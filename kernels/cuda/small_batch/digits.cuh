@@ -107,7 +107,8 @@ class DigitRow {
   /// A stage's lanes add up: those of even place the first sum, the others the second.
   __device__ void put_sums(int slot, const int (&pairs)[2]) const {
     const bool odd = slot % 2 != 0;
-    int sum = pairs[odd] + __shfl_xor_sync(kWholeWarp, pairs[!odd], 1);
+    const int other = odd ? pairs[0] : pairs[1];
+    int sum = (odd ? pairs[1] : pairs[0]) + __shfl_xor_sync(kWholeWarp, other, 1);
 #pragma unroll
     for (int mask = 2; mask < kStage; mask *= 2) sum += __shfl_xor_sync(kWholeWarp, sum, mask);
     if (slot % kStage < 2) sums()[slot / kStage * 2 + odd] = sum;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/base/cluster.cuh"
 #include "kernels/cuda/layers/activation.cuh"
 #include "kernels/cuda/small_batch/product.cuh"
 

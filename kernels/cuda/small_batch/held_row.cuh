@@ -48,7 +48,8 @@ class HeldRow {
 #pragma unroll
         for (int i = 0; i < kCount; ++i) largest = fmaxf(largest, fabsf(x_[held][i]));
       });
-      largest = block_max(largest, shared[2]);
+      largest = __uint_as_float(
+          block_max(__float_as_uint(largest), reinterpret_cast<unsigned*>(shared[2])));
       const float scale = fmaxf(__fdiv_rn(largest, kLargest<Codes>), kSmallestScale);
       const Divisor by_scale(scale);
       each([&](int held, int /*first*/) {
@@ -94,9 +95,8 @@ class HeldRow {
     }
   }
 
-  /// As NormForward rounds it.
+  /// As NormForward rounds it, but for the last bits of mean and rstd.
   __device__ void normalise(float (&shared)[3][kMaxWarps]) {
-    const auto count = static_cast<float>(r_.in);
     float mean = 0;
     if (r_.norm_bias != nullptr) {
       float sum = 0;
@@ -104,26 +104,27 @@ class HeldRow {
 #pragma unroll
         for (int i = 0; i < kCount; ++i) sum += x_[held][i];
       });
-      mean = block_sum(sum, shared[0]) / count;
+      mean = block_sum(sum, shared[0]) * each_;
     }
     float squares = 0;
     each([&](int held, int /*first*/) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) squares += (x_[held][i] - mean) * (x_[held][i] - mean);
     });
-    const float rstd = 1.0F / sqrtf(block_sum(squares, shared[1]) / count + r_.eps);
+    const float rstd = rsqrtf(block_sum(squares, shared[1]) * each_ + r_.eps);
     each([&](int held, int /*first*/) {
       const Floats<kCount> weight = weights_[held].floats();
       const Floats<kCount> bias = biases_[held].floats();
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
-        const float y = (x_[held][i] - mean) * rstd * weight[i] + bias[i];
-        x_[held][i] = to_float(from_float<T>(y));
+        x_[held][i] = (x_[held][i] - mean) * rstd * weight[i] + bias[i];
       }
+      x_[held] = Elements(x_[held]).floats();
     });
   }
 
   const InputRows<T>& r_;
+  const float each_ = 1.0F / static_cast<float>(r_.in);  ///< element's part of a mean
   Floats<kCount> x_[kHeld] = {};
   Elements weights_[kHeld] = {};
   Elements biases_[kHeld] = {};

@@ -73,15 +73,15 @@ __global__ void __maxnreg__(kOneRowRegisters<Stages>)
   if constexpr (Stages::kTableBytes > 0) {
     weight.fill(reinterpret_cast<std::uint32_t*>(table));
   }
+  const StagedRow<Stages> x(row, f.input.slots);
+  const Place at;
+  TileRow own_row(f, share.first_row, lane);
+  TileRow low_row(f, share.first_row, at.g);
   wait_for_previous_kernels();
   const float x_scale = input.read(f.input.x, reduced);
   input.store(row, f.input.slots);
   __syncthreads();
 
-  const StagedRow<Stages> x(row, f.input.slots);
-  const Place at;
-  TileRow own_row(f, share.first_row, lane);
-  TileRow low_row(f, share.first_row, at.g);
   int slot = 0;
   int turn = 0;
   for (int tile = share.first_row; tile < f.rows; tile += f.step_rows) {

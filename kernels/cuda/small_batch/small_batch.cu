@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/base/cluster.cuh"
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
@@ -250,11 +251,16 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
           one_row<T, Stages, Codes, decltype(held)::value>, f, weight);
     return true;
   };
-  if (f.input.slots <= 2 * kThreads) return start_with(Constant<2>{});
-  if (f.input.slots <= 4 * kThreads) return start_with(Constant<4>{});
+  // As few as hold the row: what is done once to each takes as long as a tile.
+  const int held = ceil_divide(f.input.slots, kThreads);
+  if (held == 1) return start_with(Constant<1>{});
+  if (held == 2) return start_with(Constant<2>{});
+  if (held == 3) return start_with(Constant<3>{});
+  if (held == 4) return start_with(Constant<4>{});
   if constexpr (std::is_same_v<Stages, Fp8RowStages>) {
     // Its slots are of half as many elements as those of int8.
-    if (f.input.slots <= 8 * kThreads) return start_with(Constant<8>{});
+    if (held <= 6) return start_with(Constant<6>{});
+    if (held <= 8) return start_with(Constant<8>{});
   }
   return false;
 }

@@ -188,10 +188,17 @@ TEST_P(AttentionTest, Decode) {
       }
     }
   }
-  // More positions than as many blocks as a cluster has would read at once.
-  check_decoding(GetParam(), GetParam(), {1, 640, 4, 2, 64}, 0, false);
-  // Seven of them.
-  check_decoding(GetParam(), GetParam(), {1, 400, 4, 2, 64}, 16, false);
+  // Caches of so few positions that a cluster decodes them: of a few, with and without a part for
+  // all warps and blocks, of one tile a warp and of more.
+  for (const std::int64_t seq : {1, 5, 30, 260, 400, 509, 700}) {
+    check_decoding(GetParam(), GetParam(), {1, seq, 4, 2, 64}, 16, false);
+    check_decoding(GetParam(), GetParam(), {2, seq, 2, 2, 128}, 0, true);
+  }
+  // Query heads of a key/value head: all that a tile has, and of another number.
+  check_decoding(GetParam(), GetParam(), {1, 300, 8, 1, 128}, 0, false);
+  check_decoding(GetParam(), GetParam(), {1, 700, 6, 2, 128}, 16, false);
+  check_decoding(GetParam(), GetParam(), {1, 260, 7, 1, 64}, 0, false);
+  check_decoding(GetParam(), GetParam(), {1, 400, 9, 1, 64}, 0, false);
 }
 
 TEST_P(AttentionTest, DecodeFromEightBits) {

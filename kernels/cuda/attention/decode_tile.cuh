@@ -74,13 +74,22 @@ struct CacheTile {
   const T* value_[4];
 };
 
+/// Weights of positions 2t, 2t + 1, 2t + 8 and 2t + 9, for the lane's head g: rounded to T, and
+/// what rounding loses.
+struct TileWeights {
+  std::uint32_t kept[2];
+  std::uint32_t lost[2];
+};
+
 /// Softmax over the warp's positions: lane 4g + t has head g's. And unnormalised outputs of heads
 /// 2t and 2t + 1: of every 64 elements the g-th eight, in pairs.
 template <typename T, int kDim>
 class TileState {
  public:
-  /// `query`: of the lane's head. The tile has `left` positions, or all.
-  __device__ void attend(const CacheTile<T, kDim>& tile, const T* query, float scale, int left) {
+  /// The weights of a tile's values. `query`: of the lane's head; `left`: positions that the tile
+  /// has, or more.
+  __device__ TileWeights weigh(const CacheTile<T, kDim>& tile, const T* query, float scale,
+                               int left) {
     float scores[2][4] = {};
 #pragma unroll
     for (int c = 0; c < kDim / 32; ++c) {
@@ -92,32 +101,34 @@ class TileState {
         multiply_add(scores[i], {q.z, 0, q.w, 0}, k.z, k.w, T{});
       }
     }
-    weigh(scores, scale, left);
-    // What rounding to T loses of a weight is a second one.
-    std::uint32_t weights[2];
-    std::uint32_t lost[2];
+    exponentiate(scores, scale, left);
+    TileWeights weights;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       float kept[2];
-      weights[i] = packed(scores[i], T{});
-      unpack(weights[i], kept, T{});
-      const float rest[2] = {scores[i][0] - kept[0], scores[i][1] - kept[1]};
-      lost[i] = packed(rest, T{});
+      weights.kept[i] = packed(scores[i], T{});
+      unpack(weights.kept[i], kept, T{});
+      const float lost[2] = {scores[i][0] - kept[0], scores[i][1] - kept[1]};
+      weights.lost[i] = packed(lost, T{});
     }
+    return weights;
+  }
+
+  __device__ void add(const TileWeights& weights, const CacheTile<T, kDim>& tile) {
 #pragma unroll
     for (int c = 0; c < kDim / 64; ++c) {
-      const auto add = [&](int w, std::uint32_t v0, std::uint32_t v1, std::uint32_t v2,
-                           std::uint32_t v3) {
+      const auto add_pair = [&](int w, std::uint32_t v0, std::uint32_t v1, std::uint32_t v2,
+                                std::uint32_t v3) {
         const std::uint32_t pair[4] = {__byte_perm(v0, v1, 0x5410), __byte_perm(v0, v1, 0x7632),
                                        __byte_perm(v2, v3, 0x5410), __byte_perm(v2, v3, 0x7632)};
-        multiply_add(out_[c][w], pair, weights[0], weights[1], T{});
-        multiply_add(out_[c][w], pair, lost[0], lost[1], T{});
+        multiply_add(out_[c][w], pair, weights.kept[0], weights.kept[1], T{});
+        multiply_add(out_[c][w], pair, weights.lost[0], weights.lost[1], T{});
       };
       const auto& v = tile.values;
-      add(0, v[0][c].x, v[1][c].x, v[2][c].x, v[3][c].x);
-      add(1, v[0][c].y, v[1][c].y, v[2][c].y, v[3][c].y);
-      add(2, v[0][c].z, v[1][c].z, v[2][c].z, v[3][c].z);
-      add(3, v[0][c].w, v[1][c].w, v[2][c].w, v[3][c].w);
+      add_pair(0, v[0][c].x, v[1][c].x, v[2][c].x, v[3][c].x);
+      add_pair(1, v[0][c].y, v[1][c].y, v[2][c].y, v[3][c].y);
+      add_pair(2, v[0][c].z, v[1][c].z, v[2][c].z, v[3][c].z);
+      add_pair(3, v[0][c].w, v[1][c].w, v[2][c].w, v[3][c].w);
     }
   }
 
@@ -148,8 +159,8 @@ class TileState {
   }
 
  private:
-  /// Scores to weights.
-  __device__ void weigh(float (&scores)[2][4], float scale, int left) {
+  /// Scores to weights, as powers of two.
+  __device__ void exponentiate(float (&scores)[2][4], float scale, int left) {
     float largest = largest_;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {

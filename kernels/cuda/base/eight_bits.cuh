@@ -55,6 +55,12 @@ __device__ inline std::uint8_t eight_bits(float x, __nv_fp8_e4m3 /*type*/) {
   return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
 }
 
+/// Both as the codes have them.
+__device__ inline float2 rounded(float2 x, __nv_fp8_e4m3 /*type*/) {
+  const auto two = __nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, __NV_E4M3);
+  return __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(two, __NV_E4M3)));
+}
+
 /// The elements of four bytes, lowest address first.
 __device__ inline void unpack(std::uint32_t word, float* to, std::int8_t /*type*/) {
 #pragma unroll

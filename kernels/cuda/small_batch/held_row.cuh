@@ -54,11 +54,14 @@ class HeldRow {
       const Divisor by_scale(scale);
       each([&](int held, int /*first*/) {
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          x_[held][i] = by_scale.divide(x_[held][i]);
-          // What is multiplied may be wider than a code.
-          if constexpr (sizeof(Codes) < sizeof(typename Stages::Input)) {
-            x_[held][i] = to_float(Codes(x_[held][i]));
+        for (int i = 0; i < kCount; ++i) x_[held][i] = by_scale.divide(x_[held][i]);
+        // What is multiplied may be wider than a code.
+        if constexpr (sizeof(Codes) < sizeof(typename Stages::Input)) {
+#pragma unroll
+          for (int i = 0; i < kCount; i += 2) {
+            const float2 both = rounded(float2{x_[held][i], x_[held][i + 1]}, Codes{});
+            x_[held][i] = both.x;
+            x_[held][i + 1] = both.y;
           }
         }
       });

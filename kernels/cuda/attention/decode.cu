@@ -36,9 +36,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kHeads* kPacks == 1 ? kSmallBl
 #pragma unroll
     for (int i = 0; i < N * kPacks; ++i) queries[h][i] *= d.scale;
   }
-  attend_to_split<N, kPacks>(d, own, positions, queries, read, states, outputs, [&] {
-    if (!d.early) start_next_kernel();
-  });
+  attend_to_split<N, kPacks>(d, own, positions, queries, read, states, outputs);
 
   for (int i = static_cast<int>(threadIdx.x); i < own.heads * d.head_dim; i += kDecodeThreads) {
     const int h = i / d.head_dim;

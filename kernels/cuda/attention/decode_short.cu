@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kResidentBlocks)
   const int position = d.starts[own.b];
   const Split positions(position + 1, d.splits, own.split);
   const bool appends = positions.first <= position && position < positions.end;
-  // What is read before the wait has to go into L1 beside a linear's bytes: keys. Values come
-  // beside q.
+  // Before the wait only keys are read: a linear's copies leave L1 too little room for values as
+  // well, which come beside q.
   prefetch_split(d, positions, own.b, own.kv_head);
   int base = positions.first + warp * kTilePositions;
   CacheTile<T, kDim> tile;

@@ -216,14 +216,13 @@ struct CacheReading {
 };
 
 /// Leaves in shared memory what each warp has of the split: `states`, (kHeads), and `outputs`,
-/// (kDecodeWarps, kHeads, d). `queries` are scaled; `read` is of the warp's first positions;
-/// `cache_is_read` is called once the block reads no more of the cache. Ends with a barrier.
-template <int N, int kPacks, int kHeads, int kAhead, typename T, typename Stored,
-          typename CacheIsRead>
+/// (kDecodeWarps, kHeads, d). `queries` are scaled; `read` is of the warp's first positions. Ends
+/// with a barrier.
+template <int N, int kPacks, int kHeads, int kAhead, typename T, typename Stored>
 __device__ void attend_to_split(const Decode<T, Stored>& d, const DecodeBlock& own,
                                 const Split& positions, const Floats<N * kPacks> (&queries)[kHeads],
                                 CacheReading<Stored, N, kPacks, kAhead>& read, WarpStates* states,
-                                float* outputs, const CacheIsRead& cache_is_read) {
+                                float* outputs) {
   constexpr int kSize = N * kPacks;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const auto [lane, vector] = VectorLane(d.vector_lanes);
@@ -269,7 +268,7 @@ __device__ void attend_to_split(const Decode<T, Stored>& d, const DecodeBlock& o
     read.load(d, own, positions, base + step * kAhead);
   }
 
-  cache_is_read();
+  if (!d.early) start_next_kernel();
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
     if (h >= heads) continue;
@@ -295,7 +294,8 @@ struct SplitElement {
   float sum = 0;
   float out = 0;
 
-  /// Of all warps, see attend_to_split, whose kHeads are `block_heads`.
+  /// Of what all warps left: `states`, (block_heads), and `outputs`, (kDecodeWarps, block_heads,
+  /// d).
   __device__ SplitElement(const WarpStates* states, const float* outputs, int block_heads,
                           int head_dim, int h, int column) {
     for (int w = 0; w < kDecodeWarps; ++w) largest = fmaxf(largest, states[h].largest[w]);

@@ -4,8 +4,8 @@
 #include "kernels/cuda/base/tensor_core.cuh"
 
 // Decoding on tensor cores: a warp takes 16 positions of 16 bits at once with all query heads that
-// share them. Which of their bytes a lane has, where a product wants some, is as its 16 bytes come
-// from memory: both factors are in the same order.
+// share them. A sum does not care for the order of its elements, so a lane multiplies the 16 bytes
+// that it loaded as they are, in the same order of both factors.
 
 namespace vramfit::gpu {
 
@@ -86,8 +86,8 @@ struct TileWeights {
 template <typename T, int kDim>
 class TileState {
  public:
-  /// The weights of a tile's values. `query`: of the lane's head; `left`: positions that the tile
-  /// has, or more.
+  /// The weights of a tile's values. `query`: of the lane's head; `left`: positions of the split
+  /// from the tile's first on, at least one.
   __device__ TileWeights weigh(const CacheTile<T, kDim>& tile, const T* query, float scale,
                                int left) {
     float scores[2][4] = {};

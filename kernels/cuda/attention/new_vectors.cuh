@@ -11,7 +11,7 @@ namespace vramfit::gpu {
 /// what is appended.
 template <typename T, int kDim>
 struct NewVectors {
-  /// Neighbouring rows are in different banks.
+  /// Neighbouring rows begin in different banks.
   T rows[kTileHeads + 2][kDim + 8];
 
   __device__ const T* query(int head) const { return rows[head]; }

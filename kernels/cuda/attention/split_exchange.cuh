@@ -39,8 +39,8 @@ class SplitExchange {
     states_.inbox.open(splits_ * (elements_ + 2 * heads_) * static_cast<int>(sizeof(float)));
   }
 
-  /// Sends the block's split, see attend_to_split, to those who put it together. All threads do
-  /// this, after wait_for_cluster.
+  /// Sends what the block's warps left, see SplitElement, to those who put it together. All threads
+  /// do this, after wait_for_cluster.
   __device__ void send(const WarpStates* warps, const float* outputs) {
     for (int i = static_cast<int>(threadIdx.x); i < heads_ * kDim; i += kDecodeThreads) {
       const int h = i / kDim;

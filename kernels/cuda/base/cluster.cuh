@@ -85,7 +85,8 @@ struct Inbox {
         : "memory");
 #endif
   }
-  /// Until all has come. No block ends before.
+  /// Until all has come; no block may end before. The wait acquires in the block's scope, whose own
+  /// shared memory has what came.
   __device__ void wait() { gpu::wait(barrier, 0); }
 };
 

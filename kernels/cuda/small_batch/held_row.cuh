@@ -107,14 +107,14 @@ class HeldRow {
 #pragma unroll
         for (int i = 0; i < kCount; ++i) sum += x_[held][i];
       });
-      mean = block_sum(sum, shared[0]) * each_;
+      mean = block_sum(sum, shared[0]) * inverse_count_;
     }
     float squares = 0;
     each([&](int held, int /*first*/) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) squares += (x_[held][i] - mean) * (x_[held][i] - mean);
     });
-    const float rstd = rsqrtf(block_sum(squares, shared[1]) * each_ + r_.eps);
+    const float rstd = rsqrtf(block_sum(squares, shared[1]) * inverse_count_ + r_.eps);
     each([&](int held, int /*first*/) {
       const Floats<kCount> weight = weights_[held].floats();
       const Floats<kCount> bias = biases_[held].floats();
@@ -127,7 +127,7 @@ class HeldRow {
   }
 
   const InputRows<T>& r_;
-  const float each_ = 1.0F / static_cast<float>(r_.in);  ///< element's part of a mean
+  const float inverse_count_ = 1.0F / static_cast<float>(r_.in);
   Floats<kCount> x_[kHeld] = {};
   Elements weights_[kHeld] = {};
   Elements biases_[kHeld] = {};

@@ -251,7 +251,7 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
           one_row<T, Stages, Codes, decltype(held)::value>, f, weight);
     return true;
   };
-  // As few as hold the row: what is done once to each takes as long as a tile.
+  // As few as hold the row: every warp runs the code of each.
   const int held = ceil_divide(f.input.slots, kThreads);
   if (held == 1) return start_with(Constant<1>{});
   if (held == 2) return start_with(Constant<2>{});

@@ -14,7 +14,7 @@ inline constexpr int kRowBytes = 64;
 inline constexpr int kTileBytes = kTileRows * kRowBytes;
 /// Columns of a tensor core's product: rows of x that are multiplied at once.
 inline constexpr int kColumns = 8;
-/// Of a block; which is faster was measured for each format (docs/performance.md).
+/// Of a block; which is faster was measured for each format (docs/decoding.md).
 inline constexpr int kFewWarps = 8;
 inline constexpr int kManyWarps = 16;
 

@@ -55,6 +55,22 @@ __device__ inline std::uint8_t eight_bits(float x, __nv_fp8_e4m3 /*type*/) {
   return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
 }
 
+/// Four of them, the first in the lowest byte.
+__device__ inline std::uint32_t four_codes(const float* x, std::int8_t /*type*/) {
+  // Beyond 2^23 floats are whole numbers, and their lowest bits those of two's complement.
+  constexpr float kWhole = 12582912.0F;  // 1.5 · 2^23
+  const auto bits = [x](int i) { return __float_as_uint(x[i] + kWhole); };
+  return __byte_perm(__byte_perm(bits(0), bits(1), 0x0040), __byte_perm(bits(2), bits(3), 0x0040),
+                     0x5410);
+}
+__device__ inline std::uint32_t four_codes(const float* x, __nv_fp8_e4m3 /*type*/) {
+  const auto two = [x](int i) {
+    return static_cast<std::uint32_t>(
+        __nv_cvt_float2_to_fp8x2({x[i], x[i + 1]}, __NV_SATFINITE, __NV_E4M3));
+  };
+  return two(0) | two(2) << 16;
+}
+
 /// Both as the codes have them.
 __device__ inline float2 rounded(float2 x, __nv_fp8_e4m3 /*type*/) {
   const auto two = __nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, __NV_E4M3);

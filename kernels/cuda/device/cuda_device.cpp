@@ -189,6 +189,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
   if (is_small_batch(op, arch)) return launch_small_batch(op, stream);
+  if (op.x.format() == Format(DType::Int8) && launch_int8_mlp_up(op, stream)) return;
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(Activate{op.kind, op.pre, op.act}, stream);
 }

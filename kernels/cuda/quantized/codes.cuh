@@ -5,9 +5,9 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "model/ops/quantized_layout.h"
 
-// Quantised weights as they are read back element by element: 16 bytes of codes at a time, and what
-// those are to be multiplied by (small_batch/weight_stages.cuh has them for tensor cores). A reader
-// is made once in a thread block's life, from its `Table` in shared memory.
+// Quantised weights as they are read back element by element: eight codes at a time, 16 bytes of
+// what is written in 16 bits, and what those are to be multiplied by (small_batch/weight_stages.cuh
+// has them for tensor cores). Codebooks are looked up in a block's `Table` in shared memory.
 
 namespace vramfit::gpu {
 
@@ -25,12 +25,14 @@ template <std::size_t kRow>
 struct Codes {
   static constexpr Codec kCodec = kFormats[kRow].codec;
   static constexpr int kBits = kFormats[kRow].bits;
-  static constexpr int kCodes = 128 / kBits;
+  static constexpr int kCodes = 8;
   static constexpr int kBlock = kFormats[kRow].block;
   static constexpr bool kRowScales = kFormats[kRow].scales == Scales::Row;
   static_assert(kRowScales || kBlock % kCodes == 0);
   using Element = typename GpuCode<kFormats[kRow].element>::Type;
   using Scale = typename GpuElement<kFormats[kRow].scale>::Type;
+  using Pack = std::conditional_t<kBits == 4, std::uint32_t, uint2>;
+  static_assert(8 * sizeof(Pack) == kCodes * kBits);
   struct NoTable {};
   using Table = std::conditional_t<kCodec == Codec::Codebook, Codebook, NoTable>;
 
@@ -53,20 +55,19 @@ struct Codes {
       }
     }
   }
-  __device__ const uint4* pack(std::int64_t element) const {
-    return reinterpret_cast<const uint4*>(codes + element * kBits / 8);
+  __device__ const Pack* pack(std::int64_t element) const {
+    return reinterpret_cast<const Pack*>(codes + element * kBits / 8);
   }
   __device__ float scale(std::int64_t element) const {
     if constexpr (kRowScales) return 1.0F;
     return to_float(scales[element / kBlock]);
   }
-  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t element,
+  __device__ Floats<kCodes> values(const Pack& pack, std::int64_t element,
                                    const Table& table) const {
-    const std::uint32_t words[] = {pack.x, pack.y, pack.z, pack.w};
     Floats<kCodes> result;
     if constexpr (kCodec == Codec::Element) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w) unpack(words[w], result.values + w * kCodes / 4, Element{});
+      unpack(pack.x, result.values, Element{});
+      unpack(pack.y, result.values + kCodes / 2, Element{});
     } else {
       float zero = 0;
       if constexpr (kCodec == Codec::Offset) {
@@ -75,7 +76,7 @@ struct Codes {
       }
 #pragma unroll
       for (int i = 0; i < kCodes; ++i) {
-        const std::uint32_t code = nibble_of(byte_of(words[i / 8], i % 8 / 2), i);
+        const std::uint32_t code = nibble_of(byte_of(pack, i / 2), i);
         if constexpr (kCodec == Codec::Codebook) {
           result[i] = table.values[code];
         } else {

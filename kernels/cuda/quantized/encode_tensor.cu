@@ -36,18 +36,12 @@ __global__ void __launch_bounds__(kThreads)
   join_largest<T>(most, shared, largest);
 }
 
-/// Four codes, the first in the lowest byte.
-__device__ std::uint32_t four_codes(const float* values, float factor) {
-  const auto two = [&](int i) {
-    return static_cast<std::uint32_t>(__nv_cvt_float2_to_fp8x2(
-        {values[i] * factor, values[i + 1] * factor}, __NV_SATFINITE, __NV_E4M3));
-  };
-  return two(0) | two(2) << 16;
-}
-
-/// Eight of a row.
-__device__ uint2 eight_codes(const Floats<8>& values, float factor) {
-  return {four_codes(values.values, factor), four_codes(values.values + 4, factor)};
+/// Eight codes of a row.
+__device__ uint2 eight_codes(Floats<8> values, float factor) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) values[i] *= factor;
+  return {four_codes(values.values, __nv_fp8_e4m3{}),
+          four_codes(values.values + 4, __nv_fp8_e4m3{})};
 }
 
 constexpr float kLargestCode = Format(DType::Fp8).row().largest;

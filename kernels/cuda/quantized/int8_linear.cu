@@ -103,9 +103,9 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
     if (stage < stages) {
       std::uint8_t* to = shared + stage % kStages * kStageBytes;
       const std::int64_t byte = std::int64_t{stage} * kDepth;
-      copy_tile<kTileRows>(to, l.x, first_row, l.epilogue.rows, l.depth, byte);
-      copy_tile<kTileColumns>(to + kTileRows * kDepth, l.weight, first_column, l.epilogue.columns,
-                              l.depth, byte);
+      copy_tile<kTileRows>(to, l.x, first_row, l.epilogue.values.rows, l.depth, byte);
+      copy_tile<kTileColumns>(to + kTileRows * kDepth, l.weight, first_column,
+                              l.epilogue.values.columns, l.depth, byte);
     }
     commit_copies();
   };
@@ -127,23 +127,25 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
 #pragma unroll
   for (int r = 0; r < kBlockRows; ++r) {
     const int row = static_cast<int>(first_row) + warp_row + r * 16 + lane / 4;
-    const float2 scales = l.epilogue.scales(row);
-#pragma unroll
-    for (int c = 0; c < kBlockColumns; ++c) {
-      const int column = static_cast<int>(first_column) + warp_column + c * 8 + lane % 4 * 2;
-      const int* own = sums[r][c];
-      l.epilogue.write(row, column, scales, own[0], own[1], own[2], own[3]);
-    }
+    static_assert(kBlockColumns == kQuadGroups);
+    l.epilogue.write(row, static_cast<int>(first_column) + warp_column, sums[r][0]);
   }
+}
+
+bool has_warpgroups() {
+  static const bool has = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  return has;
 }
 
 }  // namespace
 
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream) {
-  static const bool of_warpgroups = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  if (of_warpgroups) return launch_int8_warpgroups(op, multiprocessors, stream);
+  if (has_warpgroups()) return launch_int8_warpgroups(op, stream);
   launch_int8_warps(op, stream);
+}
+
+bool launch_int8_mlp_up(const MlpUpForward& op, cudaStream_t stream) {
+  return has_warpgroups() && launch_int8_warpgroups(op, stream);
 }
 
 void launch_int8_warps(const LinearForward& op, cudaStream_t stream) {
@@ -151,8 +153,9 @@ void launch_int8_warps(const LinearForward& op, cudaStream_t stream) {
     using T = decltype(element);
     const Int8Linear<T> linear{op.x.as<const std::int8_t>(), op.weight.as<const std::int8_t>(),
                                op.weight.stored()[1], int8_epilogue<T>(op)};
-    const dim3 grid(static_cast<unsigned>(ceil_divide(linear.epilogue.rows, kTileRows)),
-                    static_cast<unsigned>(ceil_divide(linear.epilogue.columns, kTileColumns)));
+    const dim3 grid(
+        static_cast<unsigned>(ceil_divide(linear.epilogue.values.rows, kTileRows)),
+        static_cast<unsigned>(ceil_divide(linear.epilogue.values.columns, kTileColumns)));
     start({"linear", grid, kThreads, stream, std::size_t{kStages} * kStageBytes}, int8_linear<T>,
           linear);
   });

@@ -1,163 +1,132 @@
-#include <algorithm>
-
-#include "kernels/cuda/base/warpgroup.cuh"
+#include "kernels/cuda/layers/activation.cuh"
 #include "kernels/cuda/quantized/int8_epilogue.cuh"
+#include "kernels/cuda/quantized/int8_product.cuh"
 #include "kernels/cuda/quantized/quantized_linear.h"
 
-// The product of int8_linear.cu on sm_90, whose tensor cores read both sides from shared memory.
-// Blocks stay for the whole product, one on each multiprocessor: one warp has the copy engine
-// bring stages of tile after tile, two warpgroups multiply half a tile's rows each.
+// The product of int8_linear.cu on sm_90, and the one whose activation is computed, from `pre` as
+// it is stored, while that is still in registers: a pass of its own would read all of it again.
 
 namespace vramfit {
 namespace {
 
 using namespace gpu;
 
-constexpr int kTileRows = 128;
-constexpr int kTileColumns = 256;
-constexpr int kMultiplying = 2;  // warpgroups
-constexpr int kGroupRows = kTileRows / kMultiplying;
-constexpr int kThreads = (1 + kMultiplying) * kWarpgroup;
-constexpr int kRowBytes = kSwizzledBytes;  // of a stage
-constexpr int kStages = 4;
-constexpr int kXBytes = kTileRows * kRowBytes;
-constexpr int kStageBytes = kXBytes + kTileColumns * kRowBytes;
-/// Tiles that blocks multiply at a time stand this high, so that they share rows of both sides.
-constexpr int kTilesHigh = 16;
-/// Registers that a thread of the copying warpgroup keeps, and of the others takes.
-constexpr int kCopyingRegisters = 40;
-constexpr int kMultiplyingRegisters = 232;
-static_assert((kCopyingRegisters + kMultiplying * kMultiplyingRegisters) * kWarpgroup <= 65536);
-
-struct Barriers {
-  std::uint64_t full[kStages];
-  std::uint64_t empty[kStages];
-};
-
-/// Where a block is: the stages of its tiles, one after the other, in a ring.
-struct Turn {
-  int slot = 0;
-  unsigned phase = 0;
-
-  __device__ void next() {
-    if (++slot < kStages) return;
-    slot = 0;
-    phase ^= 1;
-  }
-};
-
-struct Tiles {
-  int high;
-  int wide;
-  int stages;
-
-  /// Rows and columns of y where the tile begins: bands of kTilesHigh, column by column.
-  __device__ int2 first(int tile) const {
-    const int band = tile / (kTilesHigh * wide);
-    const int height = min(kTilesHigh, high - band * kTilesHigh);
-    const int within = tile - band * kTilesHigh * wide;
-    return {(band * kTilesHigh + within % height) * kTileRows, within / height * kTileColumns};
-  }
-};
-
-__device__ void copy_tiles(const CUtensorMap& x, const CUtensorMap& weight, const Tiles& tiles,
-                           std::uint8_t* stages, Barriers& barriers) {
-  Turn turn;
-  for (int tile = static_cast<int>(blockIdx.x); tile < tiles.high * tiles.wide;
-       tile += static_cast<int>(gridDim.x)) {
-    const int2 first = tiles.first(tile);
-    for (int stage = 0; stage < tiles.stages; ++stage, turn.next()) {
-      wait(barriers.empty[turn.slot], turn.phase ^ 1);
-      std::uint8_t* to = stages + turn.slot * kStageBytes;
-      expect_bytes(barriers.full[turn.slot], kStageBytes);
-      copy_box(to, x, stage * kRowBytes, first.x, barriers.full[turn.slot]);
-      copy_box(to + kXBytes, weight, stage * kRowBytes, first.y, barriers.full[turn.slot]);
-    }
-  }
-}
+constexpr int kAtOnce = 4 * kQuadGroups;  ///< sums of both rows
 
 template <typename T>
-__device__ void multiply_tiles(const Int8Epilogue<T>& epilogue, const Tiles& tiles,
-                               const std::uint8_t* stages, Barriers& barriers) {
-  const int group = static_cast<int>(threadIdx.x) / kWarpgroup - 1;
-  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
-  const auto free_slot = [&](int slot) {
-    if (thread % kWarp == 0) arrive(barriers.empty[slot]);
-  };
-  Turn turn;
-  for (int tile = static_cast<int>(blockIdx.x); tile < tiles.high * tiles.wide;
-       tile += static_cast<int>(gridDim.x)) {
-    int sums[kTileColumns / 2];
-    int previous = 0;
-    for (int stage = 0; stage < tiles.stages; ++stage, turn.next()) {
-      wait(barriers.full[turn.slot], turn.phase);
-      const std::uint8_t* slot = stages + turn.slot * kStageBytes;
-      const std::uint64_t x = swizzled_matrix(slot + group * kGroupRows * kRowBytes);
-      const std::uint64_t weight = swizzled_matrix(slot + kXBytes);
-      begin_products(sums);
+struct Linear {
+  Int8Epilogue<T> groups;
+
+  __device__ int2 halves(int column) const { return {column, column + 128}; }
+
+  template <int kSums>
+  __device__ void write(int row, int column, const int (&sums)[kSums]) const {
 #pragma unroll
-      for (int k = 0; k < kRowBytes / kProductBytes; ++k) {
-        multiply_add(sums, advanced(x, k * kProductBytes), advanced(weight, k * kProductBytes),
-                     stage > 0 || k > 0);
+    for (int i = 0; i < kSums; i += kAtOnce) groups.write(row, column + 2 * i, sums + i);
+  }
+};
+
+/// Half a tile's columns are gates, the other half what they are multiplied with; GELU has no
+/// gates.
+template <typename T, ActivationKind kKind>
+struct MlpUp {
+  static constexpr bool kGated = kKind == ActivationKind::SwiGlu;
+
+  Int8Values<T> values;
+  T* pre;
+  T* act;
+  int width;  ///< of act, a multiple of 8
+
+  __device__ int2 halves(int column) const {
+    if constexpr (kGated) return {column / 2, width + column / 2};
+    return {column, column + 128};
+  }
+
+  template <int kSums>
+  __device__ void write(int row, int column, const int (&sums)[kSums]) const {
+    constexpr int kActivated = kGated ? kSums / 2 : kSums;
+    const int first = kGated ? column / 2 : column;
+#pragma unroll
+    for (int i = 0; i < kActivated; i += kAtOnce) {
+      const int* up = sums + i + (kGated ? kActivated : 0);
+      write_groups(row, first + 2 * i, sums + i, up);
+      write_groups(row + Int8Epilogue<T>::kApart, first + 2 * i, sums + i + 2, up + 2);
+    }
+  }
+
+ private:
+  /// 32 columns of act; `up`: the sums that `gate`'s are multiplied with, of no use without gates.
+  __device__ void write_groups(int row, int first, const int* gate, const int* up) const {
+    const float scale = values.row_scale(row);
+    std::uint32_t gates[kQuadGroups];
+    std::uint32_t ups[kQuadGroups];
+    std::uint32_t acts[kQuadGroups];
+#pragma unroll
+    for (int g = 0; g < kQuadGroups; ++g) {
+      const int column = first + quad_column(g);
+      float2 x = stored(gates[g], values(column, scale, gate + 4 * g));
+      if constexpr (kGated) {
+        const float2 factor = stored(ups[g], values(width + column, scale, up + 4 * g));
+        x = {silu(x.x).value * factor.x, silu(x.y).value * factor.y};
+      } else {
+        x = {gelu(x.x).value, gelu(x.y).value};
       }
-      commit_products();
-      // The warp has read the stage before once no other products than these are under way.
-      wait_for_products<1>(sums);
-      if (stage > 0) free_slot(previous);
-      previous = turn.slot;
+      acts[g] = packed(&x.x, T{});
     }
-    wait_for_products<0>(sums);
-    free_slot(previous);
-    const int2 first = tiles.first(tile);
-    const int row = first.x + group * kGroupRows + thread / kWarp * 16 + thread % kWarp / 4;
-    const float2 scales = epilogue.scales(row);
-#pragma unroll
-    for (int i = 0; i < kTileColumns / 2; i += 4) {
-      epilogue.write(row, first.y + i * 2 + thread % 4 * 2, scales, sums[i], sums[i + 1],
-                     sums[i + 2], sums[i + 3]);
+    const int own = first + 8 * quad_lane();
+    const bool there = row < values.rows && own < width;
+    T* const to = pre + std::int64_t{row} * values.columns + own;
+    transpose_quad(gates);
+    if (there) store_group(to, gates);
+    if constexpr (kGated) {
+      transpose_quad(ups);
+      if (there) store_group(to + width, ups);
     }
+    transpose_quad(acts);
+    if (there) store_group(act + std::int64_t{row} * width + own, acts);
   }
-}
 
-template <typename T>
-__global__ void __launch_bounds__(kThreads, 1)
-    int8_linear(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap weight,
-                const Int8Epilogue<T> epilogue, const Tiles tiles) {
-  __shared__ Barriers barriers;
-  std::uint8_t* stages = swizzle_aligned(dynamic_shared<std::uint8_t>());
-  if (threadIdx.x == 0) {
-    for (int slot = 0; slot < kStages; ++slot) {
-      make_barrier(barriers.full[slot], 1);
-      make_barrier(barriers.empty[slot], kMultiplying * kWarpgroup / kWarp);
-    }
-    fence_barriers();
+  /// A pair as it is stored, in `word`, and what that is.
+  __device__ static float2 stored(std::uint32_t& word, float2 values) {
+    word = packed(&values.x, T{});
+    unpack(word, &values.x, T{});
+    return values;
   }
-  __syncthreads();
-  if (threadIdx.x < kWarpgroup) {
-    release_registers<kCopyingRegisters>();
-    if (threadIdx.x == 0) copy_tiles(x, weight, tiles, stages, barriers);
-  } else {
-    take_registers<kMultiplyingRegisters>();
-    multiply_tiles(epilogue, tiles, stages, barriers);
-  }
-}
+};
+
+template <ActivationKind kKind>
+using Kind = std::integral_constant<ActivationKind, kKind>;
 
 }  // namespace
 
-void launch_int8_warpgroups(const LinearForward& op, int multiprocessors, cudaStream_t stream) {
-  const auto rows = static_cast<int>(op.x.shape()[0]);
-  const auto columns = static_cast<int>(op.weight.stored()[0]);
-  const auto depth = static_cast<int>(op.weight.stored()[1]);
-  const Tiles tiles{ceil_divide(rows, kTileRows), ceil_divide(columns, kTileColumns),
-                    ceil_divide(depth, kRowBytes)};
+void launch_int8_warpgroups(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
-    const CUtensorMap x = boxes_of(op.x.data(), rows, depth, kTileRows);
-    const CUtensorMap weight = boxes_of(op.weight.data(), columns, depth, kTileColumns);
-    start({"linear", static_cast<unsigned>(std::min(multiprocessors, tiles.high * tiles.wide)),
-           kThreads, stream, std::size_t{kStages} * kStageBytes + kSwizzleAlignment},
-          int8_linear<T>, x, weight, int8_epilogue<T>(op), tiles);
+    launch_int8_product(op.x, op.weight, Linear<T>{int8_epilogue<T>(op)}, stream);
   });
+}
+
+bool launch_int8_warpgroups(const MlpUpForward& op, cudaStream_t stream) {
+  const std::int64_t width = op.act.shape()[1];
+  bool launched = false;
+  with_element(op.act.format(), [&](auto element) {
+    using T = decltype(element);
+    if constexpr (sizeof(T) == 2) {
+      if (width % 8 != 0) return;
+      const auto launch = [&](auto kind) {
+        const Int8Values<T> values =
+            int8_values<T>(op.weight, op.quantized, op.bias, op.x.shape()[0]);
+        launch_int8_product(op.x, op.weight,
+                            MlpUp<T, decltype(kind)::value>{values, op.pre.as<T>(), op.act.as<T>(),
+                                                            static_cast<int>(width)},
+                            stream);
+        launched = true;
+      };
+      if (op.kind == ActivationKind::SwiGlu) return launch(Kind<ActivationKind::SwiGlu>{});
+      launch(Kind<ActivationKind::Gelu>{});
+    }
+  });
+  return launched;
 }
 
 }  // namespace vramfit

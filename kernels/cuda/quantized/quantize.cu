@@ -1,3 +1,6 @@
+#include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/divisor.cuh"
+#include "kernels/cuda/base/largest.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/quantized/codes.cuh"
 
@@ -8,28 +11,51 @@ using namespace gpu;
 
 constexpr int kThreads = 256;
 
-/// One block per row, which it reads twice: for its largest magnitude, and for its codes.
-template <typename T, int N, typename Element>
-__global__ void __launch_bounds__(kThreads)
-    quantize_rows(const T* from, std::uint8_t* to, float* scales, int packs) {
-  __shared__ float reduced[kMaxWarps];
-  const std::int64_t row = blockIdx.x;
-  const T* source = from + row * packs * N;
-  std::uint8_t* target = to + row * packs * N;
-  float largest = 0;
-  for (int p = static_cast<int>(threadIdx.x); p < packs; p += kThreads) {
-    const Floats<N> values = load_floats<T, N>(source + std::int64_t{p} * N);
-#pragma unroll
-    for (int i = 0; i < N; ++i) largest = fmaxf(largest, fabsf(values[i]));
+/// N neighbouring codes at once.
+template <int N, typename Code>
+__device__ void store_codes(std::uint8_t* to, const Floats<N>& values) {
+  if constexpr (N == 1) {
+    *to = eight_bits(values[0], Code{});
+  } else if constexpr (N == 4) {
+    *reinterpret_cast<std::uint32_t*>(to) = four_codes(values.values, Code{});
+  } else {
+    static_assert(N == 8);
+    *reinterpret_cast<uint2*>(to) = {four_codes(values.values, Code{}),
+                                     four_codes(values.values + 4, Code{})};
   }
-  const float scale =
-      fmaxf(__fdiv_rn(block_max(largest, reduced), kLargest<Element>), kSmallestScale);
-  if (threadIdx.x == 0) scales[row] = scale;
-  for (int p = static_cast<int>(threadIdx.x); p < packs; p += kThreads) {
-    const Floats<N> values = load_floats<T, N>(source + std::int64_t{p} * N);
+}
+
+/// One block per row, which is read once and held in registers.
+template <typename T, int N, int kPacks, typename Code>
+__global__ void __launch_bounds__(kRowThreads<kPacks>)
+    quantize_rows(const T* from, std::uint8_t* to, float* scales, int packs) {
+  __shared__ float shared[kMaxWarps];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const std::int64_t first = std::int64_t{blockIdx.x} * packs * N;
+  Pack<T, N> held[kPacks];
+  float largest = 0;
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      target[std::int64_t{p} * N + i] = eight_bits(__fdiv_rn(values[i], scale), Element{});
+  for (int k = 0; k < kPacks; ++k) {
+    const int p = thread + k * threads;
+    if (p < packs) held[k] = Pack<T, N>::load(from + first + p * N);
+  }
+#pragma unroll
+  for (int k = 0; k < kPacks; ++k) {
+    if (thread + k * threads < packs) largest = fmaxf(largest, largest_of(held[k].floats()));
+  }
+  largest = block_max(largest, shared);
+  const float scale = fmaxf(__fdiv_rn(largest, kLargest<Code>), kSmallestScale);
+  if (thread == 0) scales[blockIdx.x] = scale;
+  const Divisor by_scale(scale);
+#pragma unroll
+  for (int k = 0; k < kPacks; ++k) {
+    const int p = thread + k * threads;
+    if (p < packs) {
+      Floats<N> values = held[k].floats();
+#pragma unroll
+      for (int i = 0; i < N; ++i) values[i] = by_scale.divide(values[i]);
+      store_codes<N, Code>(to + first + p * N, values);
     }
   }
 }
@@ -70,9 +96,9 @@ __global__ void __launch_bounds__(kThreads) quantize_blocks(const T* from, const
   }
   const auto stored =
       from_float<typename Format::Scale>(__fdiv_rn(warp_max(largest), Target<kRow>::kMost));
-  const float divisor = fmaxf(to_float(stored), kSmallestScale);
+  const Divisor by_scale(fmaxf(to_float(stored), kSmallestScale));
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) values[i] = __fdiv_rn(values[i], divisor);
+  for (int i = 0; i < kEach; ++i) values[i] = by_scale.divide(values[i]);
   if constexpr (Format::kCodec == Codec::Codebook) {
     constexpr Codebook kCodebook = kFormats[kRow].codebook;
 #pragma unroll
@@ -118,12 +144,12 @@ __global__ void __launch_bounds__(kThreads)
     const float range = warp_max(largest) - smallest;
     const auto stored =
         from_float<typename Format::Scale>(fmaxf(__fdiv_rn(range, kMost), kSmallestOffsetScale));
-    const float scale = to_float(stored);
-    const float zero = fminf(rintf(__fdiv_rn(-smallest, scale)), kMost);
+    const Divisor by_scale(to_float(stored));
+    const float zero = fminf(rintf(by_scale.divide(-smallest)), kMost);
     int four[kEach];
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
-      const float code = rintf(__fdiv_rn(values[i], scale)) + zero;
+      const float code = rintf(by_scale.divide(values[i])) + zero;
       four[i] = static_cast<int>(fminf(fmaxf(code, 0.0F), kMost));
     }
 #pragma unroll
@@ -134,16 +160,19 @@ __global__ void __launch_bounds__(kThreads)
   if (lane == 0) to.zeros[pair] = both(both_zeros[0], both_zeros[1]);
 }
 
-template <typename T, typename Element>
+template <typename T, typename Code>
 void launch_rows(const Quantize& op, cudaStream_t stream) {
   const std::int64_t rows = op.from.stored()[0];
   const std::int64_t width = op.to.stored()[1];
   auto* to = op.to.as<std::uint8_t>() + op.first_row * width;
   with_pack<T>(is_packed<T>(width, {op.from.data()}), [&](auto size) {
     constexpr int kSize = decltype(size)::value;
-    start({"quantize", static_cast<unsigned>(rows), kThreads, stream},
-          quantize_rows<T, kSize, Element>, op.from.as<T>(), to,
-          op.scales->as<float>() + op.first_row, static_cast<int>(width / kSize));
+    const std::int64_t packs = width / kSize;
+    with_row_in_registers(packs, "quantize", [&](auto held, int threads) {
+      start({"quantize", static_cast<unsigned>(rows), threads, stream},
+            quantize_rows<T, kSize, decltype(held)::value, Code>, op.from.as<T>(), to,
+            op.scales->as<float>() + op.first_row, static_cast<int>(packs));
+    });
   });
 }
 

@@ -21,7 +21,12 @@ void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
 
 /// The two that it chooses from: on any GPU, and on those of sm_90, which take it, and no others.
 void launch_int8_warps(const LinearForward& op, cudaStream_t stream);
-void launch_int8_warpgroups(const LinearForward& op, int multiprocessors, cudaStream_t stream);
+void launch_int8_warpgroups(const LinearForward& op, cudaStream_t stream);
+
+/// MlpUpForward of more than kFusedRows int8 rows as one kernel, of warpgroups. Returns false, and
+/// starts nothing, where it has to be the product and then the activation.
+bool launch_int8_mlp_up(const MlpUpForward& op, cudaStream_t stream);
+bool launch_int8_warpgroups(const MlpUpForward& op, cudaStream_t stream);
 
 /// A part of the weight, read into the start of `to`, (rows, columns).
 struct Dequantize {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/base/divisor.cuh"
 #include "kernels/cuda/small_batch/weight_stages.cuh"
 #include "model/config/model_config.h"
 
@@ -85,21 +86,6 @@ __device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* t
   }
   __syncthreads();
 }
-
-/// x / divisor, correctly rounded (Markstein 1990) in three instructions: a division is dozens, and
-/// code that no kernel before has run comes from memory.
-class Divisor {
- public:
-  __device__ explicit Divisor(float divisor) : divisor_(divisor), inverse_(1.0F / divisor) {}
-  __device__ float divide(float x) const {
-    const float near = x * inverse_;
-    return fmaf(fmaf(-near, divisor_, x), inverse_, near);
-  }
-
- private:
-  float divisor_;
-  float inverse_;
-};
 
 /// Sums or maxima of a row over the warps that share it, by way of a float a warp.
 template <typename Combine>

@@ -174,6 +174,39 @@ TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
   }
 }
 
+/// By one kernel in 16 bits, of tiles of 128 x 256 or 128; by two where widths are no multiple
+/// of 8.
+TEST_P(Int8LinearTest, Activates) {
+  for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
+    for (const Sizes& s : {Sizes{1100, 208, 2064}, Sizes{129, 272, 300}, Sizes{17, 1040, 48}}) {
+      Lab lab(GetParam());
+      const std::int64_t width = kind == ActivationKind::SwiGlu ? s.out / 2 : s.out;
+      Twin full_x = lab.random({s.rows, s.in});
+      Twin full_weight = lab.random({s.out, s.in});
+      Quantized x = quantized(lab, DType::Int8, full_x);
+      Quantized weight = quantized(lab, DType::Int8, full_weight);
+      Twin bias = lab.random({s.out});
+      Twin workspace = lab.gemm_workspace();
+      Twin pre = lab.empty({s.rows, s.out});
+      Twin act = lab.empty({s.rows, width});
+      lab.run([&](Device& device, Side side) {
+        device.run(MlpUpForward{kind,
+                                side(x.value),
+                                side(weight.value),
+                                side(&bias),
+                                side(pre),
+                                side(act),
+                                side(workspace),
+                                {side(&x.scales), side(&weight.scales)}});
+      });
+      const std::string what =
+          std::to_string(s.rows) + " x " + std::to_string(s.in) + " to " + std::to_string(s.out);
+      lab.expect_close(pre, Bound::once, "int8 pre, " + what);
+      lab.expect_close(act, Bound::once.times(2), "int8 act, " + what);
+    }
+  }
+}
+
 std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& test) {
   return test_name(std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param)));
 }

@@ -9,6 +9,11 @@
 namespace vramfit {
 namespace {
 
+/// Whether the weight is dequantised before it is multiplied.
+bool is_written(const LinearForward& op) {
+  return op.x.shape()[0] > kDirectRows && op.quantized.x_scales == nullptr;
+}
+
 /// Few rows are normalised and quantised here; of more, codes come with their scales, and weights
 /// that are dequantised first have the workspace for it, though plain loops write none back.
 void require_contract(const LinearForward& op) {
@@ -16,7 +21,7 @@ void require_contract(const LinearForward& op) {
   const bool few = op.x.shape()[0] <= kFusedRows;
   require(few || !quantized.quantizes_x, "linear: many rows are quantised before");
   require(!few || quantized.x_scales == nullptr, "linear: few rows are quantised by the linear");
-  const bool written = !few && quantized.x_scales == nullptr;
+  const bool written = is_written(op);
   require(written == (quantized.dequantized != nullptr),
           "linear: weights of many rows are dequantised first, and those alone");
   if (!written) return;
@@ -32,7 +37,7 @@ void multiply(const LinearForward& op, const Rows& x, const float* scales) {
   const std::int64_t in = op.weight.stored()[1];
   const std::int64_t out = op.weight.stored()[0];
   const QuantizedWeight weight(op.weight, op.quantized.weight_scales);
-  const bool rounded = rows <= kFusedRows;
+  const bool rounded = !is_written(op);
   const Element* bias = input<Element>(op.bias, out);
   const Element* residual = input<Element>(op.residual, rows * out);
   const auto y = output<Element>(op.y, rows, out);

@@ -67,8 +67,11 @@ std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, F
 /// part of any model, and an even number where there are more, so that bytes are whole.
 std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format);
 
-/// At most so many rows multiply a quantised weight without writing it anywhere.
+/// At most so many rows are quantised by the linear that multiplies them.
 inline constexpr std::int64_t kFusedRows = 16;
+
+/// At most so many rows multiply a weight that alone is quantised without writing it anywhere.
+inline constexpr std::int64_t kDirectRows = 64;
 
 /// At most so many rows are normalised by the linear that multiplies them, each of whose blocks
 /// does it again; kFusedRows where it quantises them as well, which is done once, of aligned rows.
@@ -77,7 +80,7 @@ constexpr std::int64_t normed_rows(bool quantizes_x) {
   return quantizes_x ? kFusedRows : kNormedRows;
 }
 
-/// Rows of a quantised weight that are dequantised at a time, where more than kFusedRows multiply
+/// Rows of a quantised weight that are dequantised at a time, where more than kDirectRows multiply
 /// it: of 128 MiB at most, in whole tiles of a GEMM.
 std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format);
 

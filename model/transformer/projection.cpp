@@ -31,13 +31,13 @@ QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& 
   if (!is_quantized(format)) return;
   const std::int64_t tokens = x.shape()[0];
   const bool quantizes = quantizes_input(model, p);
-  if (tokens <= kFusedRows) {
-    by_linear_ = quantizes;
+  if (quantizes && tokens <= kFusedRows) {
+    by_linear_ = true;
   } else if (quantizes) {
     rows_ = context.linear_input({"quantized_input", p.layer}, x.shape());
     scales_ = context.statistics({"input_scales", p.layer}, {tokens});
     context.device.run(Quantize{x, rows_, &scales_, 0});
-  } else {
+  } else if (tokens > kDirectRows) {
     const Shape& stored = weight.stored();
     const std::int64_t rows = dequantized_rows(stored[0], stored[1], x.format());
     dequantized_ = {context.ledger,

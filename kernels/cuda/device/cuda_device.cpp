@@ -35,12 +35,20 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
   }
 }
 
-/// Whether a linear is bound by reading its weight, or does more than a GEMM can.
+const Tensor& product_of(const LinearForward& op) { return op.y; }
+const Tensor& product_of(const MlpUpForward& op) { return op.pre; }
+
+/// Whether a linear is bound by reading its weight, or does more than a GEMM can. Of fp8's codes
+/// cuBLASLt makes as much.
 template <typename Op>
 bool is_small_batch(const Op& op, Arch arch) {
   const std::int64_t rows = op.x.shape()[0];
-  if (is_quantized(op.weight.format())) return rows <= kFusedRows;
-  return rows <= kNormedRows || beats_gemm(op.x, arch);
+  if (!is_quantized(op.weight.format())) return rows <= kNormedRows || beats_gemm(op.x, arch);
+  if (op.quantized.quantizes_x) return true;
+  const bool codes = op.quantized.x_scales != nullptr;
+  const bool multiplies =
+      !codes || (op.x.format() == Format(DType::Int8) && is_16_bit(product_of(op).format()));
+  return multiplies && rows <= kDirectRows;
 }
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }

@@ -120,6 +120,8 @@ class DigitRow {
 
 /// Sums of one row, of lanes of even t those of its upper two digits, of others of its lower two.
 struct DigitSums {
+  using Sum = float;
+
   float low = 0;   ///< of row g of the weight
   float high = 0;  ///< and of g + 8
 

@@ -62,23 +62,19 @@ struct CodebookStages : FourBitStages, NaturalOrder {
     return {reinterpret_cast<const std::uint32_t*>(scales), 0, first_block + half,
             first_block + static_cast<unsigned>(blocks) - 1};
   }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  template <typename AnySums>
+  __device__ void multiply(AnySums& sums, const WeightStage& stage, const auto& x) const {
     const uint2 low_scales = stage.words_of(false);
     const uint2 high_scales = stage.words_of(true);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const uint2 low = codes_of(stage, half, false);
       const uint2 high = codes_of(stage, half, true);
-      Sums block;
-      block.add(expanded(low.x), expanded(high.x), x.own(2 * half), T{});
-      block.add(expanded(low.y), expanded(high.y), x.own(2 * half + 1), T{});
-      const float low_scale = __uint_as_float(half == 0 ? low_scales.x : low_scales.y);
-      const float high_scale = __uint_as_float(half == 0 ? high_scales.x : high_scales.y);
-      sums.values[0][0] += low_scale * block[0];
-      sums.values[0][1] += low_scale * block[1];
-      sums.values[0][2] += high_scale * block[2];
-      sums.values[0][3] += high_scale * block[3];
+      AnySums block;
+      block.add(expanded(low.x), expanded(high.x), x.piece(2 * half), T{});
+      block.add(expanded(low.y), expanded(high.y), x.piece(2 * half + 1), T{});
+      sums.add_scaled(block, __uint_as_float(half == 0 ? low_scales.x : low_scales.y),
+                      __uint_as_float(half == 0 ? high_scales.x : high_scales.y));
     }
   }
   /// A lane has 16 elements of a block, two words of codes.
@@ -157,8 +153,8 @@ struct OffsetStages : OffsetBlocks {
   static constexpr int order(int i) { return i % 2 * 4 + (i / 2 ^ 1); }
 
   __device__ static int source(int piece, int t) { return 32 * t + 8 * piece; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  template <typename AnySums>
+  __device__ void multiply(AnySums& sums, const WeightStage& stage, const auto& x) const {
     const Scale low_scale = scale_of(stage, false);
     const Scale high_scale = scale_of(stage, true);
     const std::uint32_t low_zeros = two_zeros(low_scale.zero);
@@ -167,19 +163,16 @@ struct OffsetStages : OffsetBlocks {
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
-    Sums block;
+    AnySums block;
     const auto add = [&](std::uint32_t low_codes, std::uint32_t high_codes, int piece) {
-      block.add(expanded(low_codes, low_zeros), expanded(high_codes, high_zeros), x.own(piece),
+      block.add(expanded(low_codes, low_zeros), expanded(high_codes, high_zeros), x.piece(piece),
                 T{});
     };
     add(low.x, high.x, 0);
     add(low.y, high.y, 1);
     add(low.z, high.z, 2);
     add(low.w, high.w, 3);
-    sums.values[0][0] += low_scale.scale * block[0];
-    sums.values[0][1] += low_scale.scale * block[1];
-    sums.values[0][2] += high_scale.scale * block[2];
-    sums.values[0][3] += high_scale.scale * block[3];
+    sums.add_scaled(block, low_scale.scale, high_scale.scale);
   }
 
  private:

@@ -25,6 +25,7 @@ struct InputRows {
   bool copied;                  ///< as they are: x's, or what follows
   const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
   const float* scales;          ///< of those
+  int pitch;                    ///< bytes from row to row of x, or of those
   int all_slots;                ///< of a row
 };
 

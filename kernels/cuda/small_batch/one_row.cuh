@@ -21,8 +21,10 @@ class StagedRow {
     const std::uint8_t* first;  ///< a lane's 16 bytes of the first
 
     /// The same for all columns: the sums of the others are not looked at.
-    __device__ uint4 own(int piece) const {
-      return *reinterpret_cast<const uint4*>(first + piece * kRowBytes);
+    __device__ auto piece(int index) const {
+      return [from = first + index * kRowBytes](int /*group*/) {
+        return *reinterpret_cast<const uint4*>(from);
+      };
     }
   };
   __device__ Stage stage(int index) const {

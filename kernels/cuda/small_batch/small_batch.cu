@@ -4,6 +4,7 @@
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/many_rows.cuh"
 #include "kernels/cuda/small_batch/one_row.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
@@ -28,10 +29,11 @@ struct StagedRows {
 
   /// Of the row that the lane has a column of; where there is none, of another: its sums are not
   /// looked at.
-  __device__ uint4 own(int piece) const {
+  __device__ auto piece(int index) const {
     const Place at;
-    return *reinterpret_cast<const uint4*>(first + min(at.g, rows - 1) * stride +
-                                           piece * kRowBytes);
+    return [from = first + min(at.g, rows - 1) * stride + index * kRowBytes](int /*group*/) {
+      return *reinterpret_cast<const uint4*>(from);
+    };
   }
   __device__ uint4 of(int row) const {
     return *reinterpret_cast<const uint4*>(first + row * stride);
@@ -137,32 +139,6 @@ void start_kernel(const SmallBatch<T>& f, const Stages& weight, int blocks, cuda
         small_batch<T, Stages, Codes, Ring, kPacked>, f, weight);
 }
 
-/// Has rows normalised and quantised once for all blocks, into the workspace.
-template <typename Stages, typename Codes, typename T>
-void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
-  const std::uint64_t row_bytes = 16 * static_cast<std::uint64_t>(f.input.all_slots);
-  const std::uint64_t code_bytes = static_cast<std::uint64_t>(rows) * row_bytes;
-  expect_workspace(workspace, code_bytes + static_cast<std::uint64_t>(rows) * sizeof(float),
-                   "linear");
-  auto* encoded = workspace.as<std::uint8_t>();
-  auto* scales = reinterpret_cast<float*>(encoded + code_bytes);
-  const auto start_with = [&](auto held) {
-    constexpr int kHeld = decltype(held)::value;
-    start({"linear: quantise", static_cast<unsigned>(rows),
-           whole_warps(ceil_divide(f.input.all_slots, kHeld)), stream, 0, true},
-          encode_rows<Stages, Codes, kHeld, T>, f.input, encoded, scales);
-  };
-  if (f.input.all_slots <= kEncodingThreads) {
-    start_with(Constant<1>{});
-  } else {
-    start_with(Constant<kMostEncoded>{});
-  }
-  f.input.encoded = encoded;
-  f.input.scales = scales;
-  f.input.norm_weight = nullptr;
-  f.input.norm_bias = nullptr;
-}
-
 /// Blocks of a cluster that share a tile: two where a whole row of x leaves too little room for the
 /// ring.
 template <typename Stages, typename Codes, typename T>
@@ -265,6 +241,32 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   return false;
 }
 
+/// Returns false, and starts nothing, where rows or the weight are not aligned or rows too long.
+template <typename T, typename Stages, typename Codes>
+bool launch_many_rows(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
+                      const Tensor& workspace, cudaStream_t stream) {
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  f.input.all_slots = f.stages * kStageSlots<Stages>;
+  f.input.rows = static_cast<int>(rows);
+  if (!f.packed) return false;
+  if constexpr (!std::is_void_v<Codes>) {
+    if (f.input.encoded == nullptr) {
+      if (f.input.all_slots > kMostEncoded * kEncodingThreads) return false;
+      encode<Stages, Codes>(f, rows, workspace, stream);
+    }
+  }
+  const auto start_with = [&](auto groups) {
+    start_many_rows<decltype(groups)::value>(f, weight, stream);
+    return true;
+  };
+  if (rows <= 2 * kColumns) return start_with(Constant<2>{});
+  if constexpr (std::is_same_v<Stages, Fp8Stages>) {
+    return false;
+  } else {
+    return rows <= 4 * kColumns ? start_with(Constant<4>{}) : start_with(Constant<8>{});
+  }
+}
+
 /// As a weight is multiplied with one row.
 template <typename T, typename Codes, typename Stages>
 bool launch_one_row_of(const SmallBatch<T>& f, const Stages& stages, cudaStream_t stream) {
@@ -286,14 +288,21 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
     if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
+    if constexpr (!std::is_same_v<Stages, PlainStages<T>>) {
+      if (rows > kColumns &&
+          launch_many_rows<T, Stages, Codes>(f, stages, rows, workspace, stream)) {
+        return;
+      }
+    }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }
 
 /// Calls the launch with a reader of the weight's stages.
 template <typename T>
-void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
+void launch_format(const SmallBatch<T>& f, const Tensor& weight, const QuantizedOperands& quantized,
                    std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
+  const bool of_codes = quantized.quantizes_x || quantized.x_scales != nullptr;
   const auto launch = [&](auto stages, auto codes) {
     using Codes = std::remove_pointer_t<decltype(codes)>;
     launch_if_read<T, decltype(stages), Codes>(f, stages, rows, workspace, stream);
@@ -302,7 +311,7 @@ void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_
     constexpr std::size_t kRow = decltype(row)::value;
     if constexpr (kFormats[kRow].scales == Scales::Row) {
       using Code = typename GpuCode<kFormats[kRow].element>::Type;
-      if (quantizes_x) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
+      if (of_codes) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
     }
     launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
   });
@@ -315,7 +324,14 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
   if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
   const auto* norm = op.norm;
   SmallBatch<T> f{};
-  f.input.x = op.x.template as<const T>();
+  if (op.quantized.x_scales == nullptr) {
+    f.input.x = op.x.template as<const T>();
+    f.input.pitch = static_cast<int>(in * std::int64_t{sizeof(T)});
+  } else {
+    f.input.encoded = op.x.template as<const std::uint8_t>();
+    f.input.scales = op.quantized.x_scales->template as<const float>();
+    f.input.pitch = static_cast<int>(in);
+  }
   f.input.norm_weight = norm == nullptr ? nullptr : norm->weight.template as<const T>();
   f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
   f.input.eps = norm == nullptr ? 0 : norm->eps;
@@ -326,7 +342,7 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
   f.out = static_cast<int>(op.weight.stored()[0]);
   f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
   f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
-             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
+             is_packed<T>(in, {f.input.x, f.input.norm_weight, f.input.norm_bias});
   return f;
 }
 
@@ -343,7 +359,7 @@ void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
     using T = decltype(element);
     SmallBatch<T> f = arguments<T>(op, op.y);
     f.residual = elements_of<const T>(op.residual);
-    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
+    launch_format(f, op.weight, op.quantized, op.x.shape()[0], op.workspace, stream);
   });
 }
 
@@ -353,7 +369,7 @@ void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
     SmallBatch<T> f = arguments<T>(op, op.pre);
     f.act = op.act.as<T>();
     f.gated = op.kind == ActivationKind::SwiGlu;
-    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], op.workspace, stream);
+    launch_format(f, op.weight, op.quantized, op.x.shape()[0], op.workspace, stream);
   });
 }
 

@@ -11,11 +11,11 @@ namespace vramfit {
 /// a GEMM: all at once, beside a ring as deep as memory wants it, in Hopper's shared memory.
 bool beats_gemm(const Tensor& x, Arch arch);
 
-/// Linears of at most kFusedRows rows, whose weights are of any format: bound by reading the
-/// weight, which goes from memory into registers and no further. What the contract has around the
-/// product (norm and quantisation of the rows before, scales, bias, residual and activation after)
-/// is done by the same kernel, so that decoding starts few of them; 2 to 16 rows that are quantised
-/// are so by a kernel before it (encode_rows.cuh), once for all blocks.
+/// Linears of few rows, whose weights are of any format: bound by reading the weight, which goes
+/// from memory into registers and no further. What the contract has around the product (norm and
+/// quantisation of the rows before, scales, bias, residual and activation after) is done by the
+/// same kernel, so that decoding starts few of them; 2 to 16 rows that are quantised are so by a
+/// kernel before it (encode_rows.cuh), once for all blocks.
 void launch_small_batch(const LinearForward& op, cudaStream_t stream);
 void launch_small_batch(const MlpUpForward& op, cudaStream_t stream);
 

@@ -45,36 +45,59 @@ struct WeightStage {
   }
 };
 
-/// `kChains`: sums of each element, which do not wait for each other.
-template <typename Sum, int kChains = 2>
+/// Of groups of kColumns. `kChains`: sums of each element, which do not wait for each other.
+template <typename Sum_, int kChains = 2, int kGroups = 1>
 struct TensorCoreSums {
-  Sum values[kChains][4] = {};
+  using Sum = Sum_;
 
-  __device__ void add(const uint4& low, const uint4& high, const uint4& x, auto type) {
-    multiply_add(values[0], {low.x, high.x, low.y, high.y}, x.x, x.y, type);
-    multiply_add(values[kChains - 1], {low.z, high.z, low.w, high.w}, x.z, x.w, type);
+  Sum values[kGroups][kChains][4] = {};
+
+  /// `x`: of a group, what the lane has of it.
+  __device__ void add(const uint4& low, const uint4& high, const auto& x, auto type) {
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const uint4 own = x(group);
+      Sum(&sums)[kChains][4] = values[group];
+      multiply_add(sums[0], {low.x, high.x, low.y, high.y}, own.x, own.y, type);
+      multiply_add(sums[kChains - 1], {low.z, high.z, low.w, high.w}, own.z, own.w, type);
+    }
   }
-  __device__ Sum operator[](int i) const {
-    if constexpr (kChains == 1) return values[0][i];
-    return values[0][i] + values[1][i];
+  /// Those of a block of codes, by the scales of row g and of g + 8.
+  __device__ void add_scaled(const TensorCoreSums& block, float low_scale, float high_scale) {
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      Sum(&sums)[4] = values[group][0];
+      sums[0] += low_scale * block.whole(group, 0);
+      sums[1] += low_scale * block.whole(group, 1);
+      sums[2] += high_scale * block.whole(group, 2);
+      sums[3] += high_scale * block.whole(group, 3);
+    }
   }
   /// In lanes of t = 0, of the first column: of row g or of g + 8.
-  __device__ Sum of_first(bool of_high) const { return (*this)[of_high ? 2 : 0]; }
-  /// The lane's sums to their rows and columns of (16, 8).
+  __device__ Sum of_first(bool of_high) const { return whole(0, of_high ? 2 : 0); }
+  /// The lane's sums to their rows and columns of (groups, 16, 8).
   __device__ void store(Sum* to) const {
     const Place at;
-    Sum* low = to + at.g * kColumns + 2 * at.t;
-    Sum* high = low + 8 * kColumns;
-    low[0] = (*this)[0];
-    low[1] = (*this)[1];
-    high[0] = (*this)[2];
-    high[1] = (*this)[3];
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group, to += kTileRows * kColumns) {
+      Sum* low = to + at.g * kColumns + 2 * at.t;
+      Sum* high = low + 8 * kColumns;
+      low[0] = whole(group, 0);
+      low[1] = whole(group, 1);
+      high[0] = whole(group, 2);
+      high[1] = whole(group, 3);
+    }
+  }
+
+ private:
+  __device__ Sum whole(int group, int i) const {
+    if constexpr (kChains == 1) return values[group][0][i];
+    return values[group][0][i] + values[group][1][i];
   }
 };
 
 /// What a format's products are summed in.
 template <typename Stages>
-using SumOf =
-    std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
+using SumOf = typename Stages::Sums::Sum;
 
 }  // namespace vramfit::gpu

@@ -32,11 +32,10 @@ struct PlainStages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 8 * t; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  __device__ void multiply(auto& sums, const WeightStage& stage, const auto& x) const {
     const Place at;
     const int place = at.chunk(at.t);
-    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0), T{});
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.piece(0), T{});
   }
 };
 
@@ -45,6 +44,8 @@ struct PlainStages : NaturalOrder {
 template <>
 struct PlainStages<float> : NaturalOrder {
   struct Sums {
+    using Sum = float;
+
     float values[2][kColumns] = {};
 
     __device__ void store(float* to) const {
@@ -65,8 +66,7 @@ struct PlainStages<float> : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 4 * t; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  __device__ void multiply(auto& sums, const WeightStage& stage, const auto& x) const {
     const Place at;
     const auto low = stage.read<float4>(at.chunk(at.t), false);
     const auto high = stage.read<float4>(at.chunk(at.t), true);
@@ -93,11 +93,10 @@ struct Int8Stages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 16 * t; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  __device__ void multiply(auto& sums, const WeightStage& stage, const auto& x) const {
     const Place at;
     const int place = at.chunk(at.t);
-    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0),
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.piece(0),
              std::int8_t{});
   }
 };
@@ -168,15 +167,16 @@ struct Fp8Stages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int /*piece*/, int t) { return 16 * t; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  __device__ void multiply(auto& sums, const WeightStage& stage, const auto& x) const {
     const Place at;
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
-    const uint4 own = x.own(0);
-    sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), halves_of(own.x, own.y), __half{});
-    sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), halves_of(own.z, own.w), __half{});
+    const auto own = x.piece(0);
+    const auto first = [&](int group) { return halves_of(own(group).x, own(group).y); };
+    const auto second = [&](int group) { return halves_of(own(group).z, own(group).w); };
+    sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), first, __half{});
+    sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), second, __half{});
   }
 };
 
@@ -193,14 +193,13 @@ struct EightBitStages : NaturalOrder {
   const std::uint8_t* codes;
 
   __device__ static int source(int piece, int t) { return 16 * t + 8 * piece; }
-  template <typename Inputs>
-  __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
+  __device__ void multiply(auto& sums, const WeightStage& stage, const auto& x) const {
     const Place at;
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
-    sums.add(expanded(low.x, low.y), expanded(high.x, high.y), x.own(0), T{});
-    sums.add(expanded(low.z, low.w), expanded(high.z, high.w), x.own(1), T{});
+    sums.add(expanded(low.x, low.y), expanded(high.x, high.y), x.piece(0), T{});
+    sums.add(expanded(low.z, low.w), expanded(high.z, high.w), x.piece(1), T{});
   }
   __device__ static uint4 expanded(std::uint32_t first, std::uint32_t second) {
     return {two_elements<T>(first, 0, Element{}), two_elements<T>(first, 1, Element{}),

@@ -264,7 +264,7 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
 
 TEST(QuantizedLedger, IsTheSame) {
   for (const ModelPrecision& precision : model_precisions()) {
-    for (const std::int64_t seq : {std::int64_t{3}, kFusedRows}) {
+    for (const std::int64_t seq : {std::int64_t{3}, kFusedRows, kDirectRows}) {
       SCOPED_TRACE(precision.name);
       GenerationOptions options;
       options.precision = precision;

@@ -161,7 +161,7 @@ class QuantizedLinearTest : public testing::TestWithParam<const char*> {
     std::optional<Stored> input;
     if (of_codes && !few) input.emplace(bench, precision.inputs, x);
     Tensor dequantized;
-    if (!of_codes && !few) dequantized = bench.empty({384, 512});
+    if (!of_codes && rows > kDirectRows) dequantized = bench.empty({384, 512});
     Tensor y = bench.empty({rows, 384});
     const QuantizedOperands operands{input ? &input->scales : nullptr, stored.scales_or_null(),
                                      dequantized ? &dequantized : nullptr, of_codes && few};
@@ -190,7 +190,7 @@ TEST_P(QuantizedLinearTest, IsNearTheOneItWasMadeOf) {
   const ModelPrecision precision = parse_model_precision(GetParam());
   const bool both = precision.inputs == precision.linears;
   const double most = most_error(precision.linears) * (both ? 4.0 / 3 : 1);
-  for (const std::int64_t rows : {std::int64_t{1}, kFusedRows, kFusedRows + 5}) {
+  for (const std::int64_t rows : {std::int64_t{1}, kFusedRows, kFusedRows + 5, kDirectRows + 5}) {
     const double error = error_of(rows);
     EXPECT_LE(error, most) << rows << " rows";
     EXPECT_GE(error, most / 3) << rows << " rows";

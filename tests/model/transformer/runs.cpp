@@ -74,7 +74,7 @@ std::vector<TrainingOptions> every_kind_of_training() {
 std::vector<GenerationOptions> every_precision_of_generation() {
   std::vector<GenerationOptions> all;
   for (const ModelPrecision& precision : model_precisions()) {
-    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
+    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1, kDirectRows + 1}) {
       GenerationOptions options;
       options.precision = precision;
       options.quantize_head = precision.quantized();

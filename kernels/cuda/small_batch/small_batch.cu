@@ -241,14 +241,15 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   return false;
 }
 
-/// Returns false, and starts nothing, where rows or the weight are not aligned or rows too long.
+/// Returns false, and starts nothing, where two passes of kColumns rows are as fast, as they are in
+/// 4 bits (docs/decoding.md), where rows or the weight are not aligned, or rows too long.
 template <typename T, typename Stages, typename Codes>
 bool launch_many_rows(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
                       const Tensor& workspace, cudaStream_t stream) {
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.rows = static_cast<int>(rows);
-  if (!f.packed) return false;
+  if (!f.packed || rows <= (Stages::kScaleWords ? 2 * kColumns : kColumns)) return false;
   if constexpr (!std::is_void_v<Codes>) {
     if (f.input.encoded == nullptr) {
       if (f.input.all_slots > kMostEncoded * kEncodingThreads) return false;
@@ -259,12 +260,13 @@ bool launch_many_rows(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
     start_many_rows<decltype(groups)::value>(f, weight, stream);
     return true;
   };
-  if (rows <= 2 * kColumns) return start_with(Constant<2>{});
-  if constexpr (std::is_same_v<Stages, Fp8Stages>) {
-    return false;
-  } else {
+  if constexpr (!Stages::kScaleWords) {
+    if (rows <= 2 * kColumns) return start_with(Constant<2>{});
+  }
+  if constexpr (!std::is_same_v<Stages, Fp8Stages>) {
     return rows <= 4 * kColumns ? start_with(Constant<4>{}) : start_with(Constant<8>{});
   }
+  throw std::logic_error("linear: many rows of fp8 are cuBLASLt's");
 }
 
 /// As a weight is multiplied with one row.
@@ -289,10 +291,7 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   } else {
     if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
     if constexpr (!std::is_same_v<Stages, PlainStages<T>>) {
-      if (rows > kColumns &&
-          launch_many_rows<T, Stages, Codes>(f, stages, rows, workspace, stream)) {
-        return;
-      }
+      if (launch_many_rows<T, Stages, Codes>(f, stages, rows, workspace, stream)) return;
     }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }

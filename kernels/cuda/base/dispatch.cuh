@@ -81,11 +81,12 @@ inline int whole_warps(std::int64_t count, int limit = 1024) {
 
 /// A grid over rows of packs, one pack per thread: x counts rows, y the pieces of a row.
 struct RowPieces {
+  static constexpr int kMostThreads = 512;
+
   dim3 grid;
   int threads;
 
   RowPieces(std::int64_t rows, std::int64_t packs) {
-    constexpr std::int64_t kMostThreads = 512;
     const int pieces = ceil_divide(packs, kMostThreads);
     grid = dim3(static_cast<unsigned>(rows), static_cast<unsigned>(pieces));
     threads = whole_warps(ceil_divide(packs, pieces));

@@ -55,7 +55,7 @@ __device__ inline std::uint8_t eight_bits(float x, __nv_fp8_e4m3 /*type*/) {
   return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
 }
 
-/// Four of them, the first in the lowest byte.
+/// Four of them, the first in the lowest byte; int8 has no NaN, and may have anything for it.
 __device__ inline std::uint32_t four_codes(const float* x, std::int8_t /*type*/) {
   // Beyond 2^23 floats are whole numbers, and their lowest bits those of two's complement.
   constexpr float kWhole = 12582912.0F;  // 1.5 · 2^23

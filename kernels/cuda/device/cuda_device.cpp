@@ -35,19 +35,15 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
   }
 }
 
-const Tensor& product_of(const LinearForward& op) { return op.y; }
-const Tensor& product_of(const MlpUpForward& op) { return op.pre; }
-
-/// Whether a linear is bound by reading its weight, or does more than a GEMM can. Of fp8's codes
-/// cuBLASLt makes as much.
+/// Whether a linear, which writes `y`, is bound by reading its weight, or does more than a GEMM
+/// can. Of fp8's codes cuBLASLt makes as much.
 template <typename Op>
-bool is_small_batch(const Op& op, Arch arch) {
+bool is_small_batch(const Op& op, const Tensor& y, Arch arch) {
   const std::int64_t rows = op.x.shape()[0];
   if (!is_quantized(op.weight.format())) return rows <= kNormedRows || beats_gemm(op.x, arch);
   if (op.quantized.quantizes_x) return true;
   const bool codes = op.quantized.x_scales != nullptr;
-  const bool multiplies =
-      !codes || (op.x.format() == Format(DType::Int8) && is_16_bit(product_of(op).format()));
+  const bool multiplies = !codes || (op.x.format() == Format(DType::Int8) && is_16_bit(y.format()));
   return multiplies && rows <= kDirectRows;
 }
 
@@ -161,7 +157,7 @@ VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 
 void CudaDevice::Impl::run(const LinearForward& op) {
-  if (is_small_batch(op, arch)) return launch_small_batch(op, stream);
+  if (is_small_batch(op, op.y, arch)) return launch_small_batch(op, stream);
   if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
@@ -196,7 +192,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
-  if (is_small_batch(op, arch)) return launch_small_batch(op, stream);
+  if (is_small_batch(op, op.pre, arch)) return launch_small_batch(op, stream);
   if (op.x.format() == Format(DType::Int8) && launch_int8_mlp_up(op, stream)) return;
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(Activate{op.kind, op.pre, op.act}, stream);

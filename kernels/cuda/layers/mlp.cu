@@ -43,7 +43,7 @@ __device__ Largest activate_pack(const T* pre, T* act, std::int64_t width, int p
 }
 
 template <typename T, int N, ActivationKind kKind>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(RowPieces::kMostThreads)
     activate(const T* pre, T* act, int packs, float* largest, float* pre_largest) {
   const int p = own_pack<N>();
   const std::int64_t width = std::int64_t{packs} * N;
@@ -113,7 +113,7 @@ __device__ float differentiate_pack(const PreReader<T, N, kOfCodes>& read, T* pr
 }
 
 template <typename T, int N, ActivationKind kKind, bool kOfCodes>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(RowPieces::kMostThreads)
     differentiate(const PreReader<T, N, kOfCodes> read, T* pre, T* act, int packs, float* largest) {
   const int p = own_pack<N>();
   const std::int64_t width = std::int64_t{packs} * N;

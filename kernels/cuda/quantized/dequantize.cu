@@ -18,7 +18,7 @@ struct Part {
 
 /// A block's threads take neighbouring packs of one row, and write whole lines.
 template <typename T, typename Codes>
-__global__ void __launch_bounds__(512)
+__global__ void __launch_bounds__(RowPieces::kMostThreads)
     dequantize(const Codes codes, const float* row_scales, const Part part, T* to) {
   __shared__ typename Codes::Table table;
   Codes::fill(table);

@@ -128,7 +128,10 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
   for (int r = 0; r < kBlockRows; ++r) {
     const int row = static_cast<int>(first_row) + warp_row + r * 16 + lane / 4;
     static_assert(kBlockColumns == kQuadGroups);
-    l.epilogue.write(row, static_cast<int>(first_column) + warp_column, sums[r][0]);
+    int own[4 * kQuadGroups];
+#pragma unroll
+    for (int i = 0; i < 4 * kQuadGroups; ++i) own[i] = sums[r][i / 4][i % 4];
+    l.epilogue.write(row, static_cast<int>(first_column) + warp_column, own);
   }
 }
 

@@ -9,7 +9,7 @@
 // whole product, one on each multiprocessor: one warp has the copy engine bring stages of tile
 // after tile, two warpgroups multiply half a tile's rows each. What becomes of a tile's sums an
 // epilogue knows:
-//   int2 halves(int column) const;  // the rows of W that a tile's first and last 128 columns are
+//   int2 halves(int column) const;  // where the rows of W begin that a tile's two halves are
 //   void write(int row, int column, const int (&sums)[128]) const;  // of the lane's two rows
 // A lane has, of each 8 of a tile's 256 columns, two neighbours in rows `row` and `row` + 8: sums
 // 4i and 4i + 1 are columns 8i + 2 (lane % 4) and the next of the first row, 4i + 2 and 4i + 3 of
@@ -21,11 +21,13 @@ class Int8Product {
  public:
   static constexpr int kTileRows = 128;
   static constexpr int kTileColumns = 256;
+  static constexpr int kHalfColumns = kTileColumns / 2;
+  static constexpr int kSums = 128;       ///< a lane's, of a tile
   static constexpr int kMultiplying = 2;  ///< warpgroups
   static constexpr int kThreads = (1 + kMultiplying) * kWarpgroup;
   static constexpr int kStages = 4;
   static constexpr int kXBytes = kTileRows * kSwizzledBytes;
-  static constexpr int kHalfBytes = kTileColumns / 2 * kSwizzledBytes;
+  static constexpr int kHalfBytes = kHalfColumns * kSwizzledBytes;
   static constexpr int kStageBytes = kXBytes + 2 * kHalfBytes;
   static constexpr std::size_t kSharedBytes =
       std::size_t{kStages} * kStageBytes + kSwizzleAlignment;
@@ -99,7 +101,7 @@ class Int8Product {
     Turn turn;
     for (int tile = static_cast<int>(blockIdx.x); tile < tiles.high * tiles.wide;
          tile += static_cast<int>(gridDim.x)) {
-      int sums[kTileColumns / 2];
+      int sums[kSums];
       int previous = 0;
       for (int stage = 0; stage < tiles.stages; ++stage, turn.next()) {
         wait(barriers.full[turn.slot], turn.phase);
@@ -170,7 +172,7 @@ void launch_int8_product(const Tensor& x, const Tensor& weight, const Epilogue& 
                                  ceil_divide(depth, kSwizzledBytes)};
   const CUtensorMap x_boxes = boxes_of(x.data(), rows, depth, Int8Product::kTileRows);
   const CUtensorMap weight_boxes =
-      boxes_of(weight.data(), columns, depth, Int8Product::kTileColumns / 2);
+      boxes_of(weight.data(), columns, depth, Int8Product::kHalfColumns);
   start({"linear", static_cast<unsigned>(std::min(multiprocessors, tiles.high * tiles.wide)),
          Int8Product::kThreads, stream, Int8Product::kSharedBytes},
         int8_product<Epilogue>, x_boxes, weight_boxes, epilogue, tiles);

@@ -17,7 +17,7 @@ template <typename T>
 struct Linear {
   Int8Epilogue<T> groups;
 
-  __device__ int2 halves(int column) const { return {column, column + 128}; }
+  __device__ int2 halves(int column) const { return {column, column + Int8Product::kHalfColumns}; }
 
   template <int kSums>
   __device__ void write(int row, int column, const int (&sums)[kSums]) const {
@@ -39,7 +39,7 @@ struct MlpUp {
 
   __device__ int2 halves(int column) const {
     if constexpr (kGated) return {column / 2, width + column / 2};
-    return {column, column + 128};
+    return {column, column + Int8Product::kHalfColumns};
   }
 
   template <int kSums>
@@ -108,25 +108,21 @@ void launch_int8_warpgroups(const LinearForward& op, cudaStream_t stream) {
 
 bool launch_int8_warpgroups(const MlpUpForward& op, cudaStream_t stream) {
   const std::int64_t width = op.act.shape()[1];
-  bool launched = false;
+  if (!is_16_bit(op.act.format()) || width % 8 != 0) return false;
   with_element(op.act.format(), [&](auto element) {
     using T = decltype(element);
+    const auto launch = [&](auto kind) {
+      const MlpUp<T, decltype(kind)::value> epilogue{
+          int8_values<T>(op.weight, op.quantized, op.bias, op.x.shape()[0]), op.pre.as<T>(),
+          op.act.as<T>(), static_cast<int>(width)};
+      launch_int8_product(op.x, op.weight, epilogue, stream);
+    };
     if constexpr (sizeof(T) == 2) {
-      if (width % 8 != 0) return;
-      const auto launch = [&](auto kind) {
-        const Int8Values<T> values =
-            int8_values<T>(op.weight, op.quantized, op.bias, op.x.shape()[0]);
-        launch_int8_product(op.x, op.weight,
-                            MlpUp<T, decltype(kind)::value>{values, op.pre.as<T>(), op.act.as<T>(),
-                                                            static_cast<int>(width)},
-                            stream);
-        launched = true;
-      };
       if (op.kind == ActivationKind::SwiGlu) return launch(Kind<ActivationKind::SwiGlu>{});
       launch(Kind<ActivationKind::Gelu>{});
     }
   });
-  return launched;
+  return true;
 }
 
 }  // namespace vramfit

@@ -8,7 +8,8 @@
 
 namespace vramfit {
 
-/// LinearForward of a weight that is quantised, and of more than kFusedRows rows, which may be.
+/// LinearForward of a weight that is quantised, and of more rows than launch_small_batch has, which
+/// may be.
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream);
 
 void multiply_codes(const CodesProduct& op, GemmRunner& gemms);
@@ -23,7 +24,7 @@ void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warps(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warpgroups(const LinearForward& op, cudaStream_t stream);
 
-/// MlpUpForward of more than kFusedRows int8 rows as one kernel, of warpgroups. Returns false, and
+/// MlpUpForward of more int8 rows than launch_small_batch has as one kernel, of warpgroups. Returns false, and
 /// starts nothing, where it has to be the product and then the activation.
 bool launch_int8_mlp_up(const MlpUpForward& op, cudaStream_t stream);
 bool launch_int8_warpgroups(const MlpUpForward& op, cudaStream_t stream);

@@ -18,12 +18,12 @@ struct InputRows {
   const T* norm_weight;  ///< null: x is as it should be
   const T* norm_bias;    ///< LayerNorm's, which has a mean
   float eps;
-  int rows;  ///< kColumns at most
+  int rows;
   int in;
   int slots;                    ///< of 16 bytes, of a row in shared memory
   int stride;                   ///< bytes from row to row there
   bool copied;                  ///< as they are: x's, or what follows
-  const std::uint8_t* encoded;  ///< (rows, all_slots, 16 bytes): quantised; null: they are not yet
+  const std::uint8_t* encoded;  ///< quantised: (rows, pitch) bytes; null: they are not yet
   const float* scales;          ///< of those
   int pitch;                    ///< bytes from row to row of x, or of those
   int all_slots;                ///< of a row

@@ -27,7 +27,7 @@ struct ManyRowsRing {
   static constexpr int kXAt = kManyRowsWarps * kStageBytes<Stages>;
   static constexpr int kStep = kXAt + kRows * kStride;
   static constexpr int kSumBytes = kManyRowsWarps * kRows * kTileRows * 4;
-  /// All that a block may have on sm_86, less than half of what a multiprocessor has on sm_90.
+  /// A KiB less than a block may have on sm_86, and less than half of what sm_90 has.
   static constexpr int kRoom = (98 << 10) - Stages::kTableBytes;
   static constexpr int kDepth = std::min(kRoom / kStep, 8);
   static constexpr int kBytes = std::max(kDepth * kStep, kSumBytes);
@@ -74,7 +74,7 @@ class TileCopier {
 };
 
 /// What a block copies of x, whose rows are as the op has them or encoded.
-template <typename Ring, typename Stages>
+template <typename Slots, typename Stages>
 class XCopier {
  public:
   template <typename T>
@@ -87,9 +87,9 @@ class XCopier {
 
   __device__ void copy(int stage, unsigned to) const {
     each([&](int row, int slot) {
-      const int byte = first_element<Stages>(stage * Ring::kSlots + slot) *
+      const int byte = first_element<Stages>(stage * Slots::kSlots + slot) *
                        static_cast<int>(sizeof(typename Stages::Input));
-      copy_async(to + row * Ring::kStride + 16 * slot, from_ + row * std::int64_t{pitch_} + byte,
+      copy_async(to + row * Slots::kStride + 16 * slot, from_ + row * std::int64_t{pitch_} + byte,
                  byte < row_bytes_);
     });
   }
@@ -97,7 +97,7 @@ class XCopier {
   __device__ void arrange(std::uint8_t* stage) const {
     if constexpr (!Stages::kNatural) {
       each([&](int row, int slot) {
-        auto* own = reinterpret_cast<uint4*>(stage + row * Ring::kStride + 16 * slot);
+        auto* own = reinterpret_cast<uint4*>(stage + row * Slots::kStride + 16 * slot);
         *own = arranged<Stages>(*own);
       });
     }
@@ -108,9 +108,9 @@ class XCopier {
   template <typename Body>
   __device__ void each(const Body& body) const {
 #pragma unroll
-    for (int i = static_cast<int>(threadIdx.x); i < Ring::kRows * Ring::kSlots;
-         i += Ring::kThreads) {
-      if (i / Ring::kSlots < rows_) body(i / Ring::kSlots, i % Ring::kSlots);
+    for (int i = static_cast<int>(threadIdx.x); i < Slots::kRows * Slots::kSlots;
+         i += Slots::kThreads) {
+      if (i / Slots::kSlots < rows_) body(i / Slots::kSlots, i % Slots::kSlots);
     }
   }
 
@@ -135,56 +135,55 @@ struct SharedRows {
 template <typename T, typename Stages, int kGroups>
 __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
     many_rows(const SmallBatch<T> f, Stages weight) {
-  using Ring = ManyRowsRing<Stages, kGroups>;
+  using Slots = ManyRowsRing<Stages, kGroups>;
   using Sum = SumOf<Stages>;
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const ring = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int rank = static_cast<int>(blockIdx.x) % f.ranks;
+  const Share share(f, f.ranks);
   const int first_tile = static_cast<int>(blockIdx.x) / f.ranks * kManyRowsWarps;
   const int first_row = (first_tile + warp) * f.tile_rows;
-  const int first_stage = rank * f.rank_stages;
-  const int end_stage = min(first_stage + f.rank_stages, f.stages);
 
   start_next_kernel();
   const TileCopier<Stages> tile(f, weight, first_row);
-  const XCopier<Ring, Stages> x(f);
+  const XCopier<Slots, Stages> x(f);
   const auto copy_tile = [&](int stage, int slot) {
-    if (stage >= end_stage) return;
+    if (stage >= share.end_stage) return;
     tile.copy(stage, shared_address(ring) + slot + warp * kStageBytes<Stages>);
   };
   const auto copy_x = [&](int stage, int slot) {
-    if (stage < end_stage) x.copy(stage, shared_address(ring) + slot + Ring::kXAt);
+    if (stage < share.end_stage) x.copy(stage, shared_address(ring) + slot + Slots::kXAt);
     commit_copies();
   };
-  constexpr int kAhead = Ring::kDepth - 1;
+  constexpr int kAhead = Slots::kDepth - 1;
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_tile(first_stage + i, i * Ring::kStep);
+  for (int i = 0; i < kAhead; ++i) copy_tile(share.first_stage + i, i * Slots::kStep);
   if constexpr (Stages::kTableBytes > 0) weight.fill(reinterpret_cast<std::uint32_t*>(table));
   wait_for_previous_kernels();
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_x(first_stage + i, i * Ring::kStep);
+  for (int i = 0; i < kAhead; ++i) copy_x(share.first_stage + i, i * Slots::kStep);
 
   const Place at;
   const int low_row = TileRow(f, first_row, at.g).row;
   TensorCoreSums<Sum, 1, kGroups> sums;
   int slot = 0;
-  for (int stage = first_stage; stage < end_stage; ++stage) {
+  for (int stage = share.first_stage; stage < share.end_stage; ++stage) {
     wait_for_copies<kAhead - 1>();
     std::uint8_t* const own = ring + slot;
-    x.arrange(own + Ring::kXAt);
+    x.arrange(own + Slots::kXAt);
     __syncthreads();
     // All have multiplied the stage before, whose place the next one takes.
-    const int before = (slot == 0 ? Ring::kDepth * Ring::kStep : slot) - Ring::kStep;
+    const int before = (slot == 0 ? Slots::kDepth * Slots::kStep : slot) - Slots::kStep;
     copy_tile(stage + kAhead, before);
     copy_x(stage + kAhead, before);
     const std::uint8_t* codes = own + warp * kStageBytes<Stages>;
-    weight.multiply(sums,
-                    WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes), stage,
-                                low_row, low_row + f.tile_rows / 2},
-                    SharedRows<Ring::kStride>{own + Ring::kXAt + at.g * Ring::kStride + 16 * at.t});
-    slot = slot + Ring::kStep == Ring::kDepth * Ring::kStep ? 0 : slot + Ring::kStep;
+    weight.multiply(
+        sums,
+        WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes), stage, low_row,
+                    low_row + f.tile_rows / 2},
+        SharedRows<Slots::kStride>{own + Slots::kXAt + at.g * Slots::kStride + 16 * at.t});
+    slot = slot + Slots::kStep == Slots::kDepth * Slots::kStep ? 0 : slot + Slots::kStep;
   }
 
   wait_for_copies<0>();
@@ -198,7 +197,8 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   }
   // Blocks of a cluster take turns at 32 elements.
   constexpr int kParts = kManyRowsWarps * kGroups * kSums / kWarp;
-  for (int part = rank * kManyRowsWarps + warp; part < kParts; part += f.ranks * kManyRowsWarps) {
+  for (int part = share.rank * kManyRowsWarps + warp; part < kParts;
+       part += f.ranks * kManyRowsWarps) {
     const int element = part * kWarp + lane;
     const int group = element / kSums % kGroups;
     if (group * kColumns >= f.input.rows) continue;
@@ -223,18 +223,19 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
 /// `f` has its rows, as many as kGroups have at most, packed and quantised where they are to be.
 template <int kGroups, typename T, typename Stages>
 void start_many_rows(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  using Ring = ManyRowsRing<Stages, kGroups>;
+  using Slots = ManyRowsRing<Stages, kGroups>;
   constexpr int kMostRanks = 8;  // blocks of a cluster, on any GPU that has them
   static const bool clusters = has_clusters(many_rows<T, Stages, kGroups>);
   static const int room = 2 * device_attribute(cudaDevAttrMultiProcessorCount);
-  f.rows = f.gated ? f.out / 2 : f.out;
-  f.tile_rows = f.gated ? kTileRows / 2 : kTileRows;
+  f.tile();
   const int tiles = ceil_divide(f.rows, std::int64_t{kManyRowsWarps} * f.tile_rows);
   f.ranks = 1;
-  while (clusters && f.ranks < kMostRanks && 2 * f.ranks * tiles <= room) f.ranks *= 2;
+  while (clusters && f.ranks < std::min(kMostRanks, f.stages) && 2 * f.ranks * tiles <= room) {
+    f.ranks *= 2;
+  }
   f.rank_stages = ceil_divide(f.stages, f.ranks);
-  start({"linear", static_cast<unsigned>(tiles * f.ranks), Ring::kThreads, stream,
-         static_cast<std::size_t>(Stages::kTableBytes + Ring::kBytes), true, f.ranks},
+  start({"linear", static_cast<unsigned>(tiles * f.ranks), Slots::kThreads, stream,
+         static_cast<std::size_t>(Stages::kTableBytes + Slots::kBytes), true, f.ranks},
         many_rows<T, Stages, kGroups>, f, weight);
 }
 

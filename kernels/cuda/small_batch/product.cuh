@@ -25,6 +25,12 @@ struct SmallBatch {
   int ranks;        ///< blocks of a cluster, each of which has a part of a tile's stages
   int rank_stages;  ///< that part; the last one's may be less
   bool packed;      ///< rows of the weight and of x are whole, aligned 16 bytes
+
+  /// Of `out` and `gated`.
+  void tile() {
+    rows = gated ? out / 2 : out;
+    tile_rows = gated ? kTileRows / 2 : kTileRows;
+  }
 };
 
 /// What of the product a block does: of every `step_rows` a tile, see TileRow, and of that the

@@ -10,11 +10,12 @@
 #include "kernels/cuda/small_batch/stages_of.cuh"
 #include "model/ops/workspaces.h"
 
-// Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
-// the weight after the other, or of clusters of blocks each has its part of the rows' columns; its
-// warps take turns at the tile's stages, each with a ring of its own that runs ahead, from tile to
-// tile, and begins to fill before the kernel's inputs are there. One row has a kernel of its own,
-// see one_row.cuh.
+// Which kernel multiplies, and the one of 2 to 8 rows: blocks stay for the whole product, one on
+// each multiprocessor. A block takes a tile of 16 rows of the weight after the other, or of
+// clusters of blocks each has its part of the rows' columns; its warps take turns at the tile's
+// stages, each with a ring of its own that runs ahead, from tile to tile, and begins to fill before
+// the kernel's inputs are there. One row has a kernel of its own, see one_row.cuh, and so have 9 to
+// 64, see many_rows.cuh.
 
 namespace vramfit {
 namespace {
@@ -123,8 +124,7 @@ T* advanced(T* pointer, std::int64_t elements) {
 /// Divides the rows among at most so many blocks, or clusters; returns their number.
 template <typename T>
 int divide_rows(SmallBatch<T>& f, int most) {
-  f.rows = f.gated ? f.out / 2 : f.out;
-  f.tile_rows = f.gated ? kTileRows / 2 : kTileRows;
+  f.tile();
   const int blocks = std::min(ceil_divide(f.rows, f.tile_rows), most);
   f.step_rows = blocks * f.tile_rows;
   return blocks;
@@ -246,27 +246,30 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
 template <typename T, typename Stages, typename Codes>
 bool launch_many_rows(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
                       const Tensor& workspace, cudaStream_t stream) {
+  constexpr bool kOfFp8 = std::is_same_v<Stages, Fp8Stages>;
+  expect(!kOfFp8 || rows <= kFusedRows, "linear: many rows of fp8 are cuBLASLt's");
+  if (!f.packed || rows <= (Stages::kScaleWords ? 2 * kColumns : kColumns)) return false;
   f.stages = ceil_divide(f.row_bytes, kRowBytes);
   f.input.all_slots = f.stages * kStageSlots<Stages>;
   f.input.rows = static_cast<int>(rows);
-  if (!f.packed || rows <= (Stages::kScaleWords ? 2 * kColumns : kColumns)) return false;
   if constexpr (!std::is_void_v<Codes>) {
     if (f.input.encoded == nullptr) {
       if (f.input.all_slots > kMostEncoded * kEncodingThreads) return false;
       encode<Stages, Codes>(f, rows, workspace, stream);
     }
   }
-  const auto start_with = [&](auto groups) {
-    start_many_rows<decltype(groups)::value>(f, weight, stream);
-    return true;
-  };
+  expect(f.input.norm_weight == nullptr, "linear: many rows are normalised before");
   if constexpr (!Stages::kScaleWords) {
-    if (rows <= 2 * kColumns) return start_with(Constant<2>{});
+    if (rows <= 2 * kColumns) start_many_rows<2>(f, weight, stream);
   }
-  if constexpr (!std::is_same_v<Stages, Fp8Stages>) {
-    return rows <= 4 * kColumns ? start_with(Constant<4>{}) : start_with(Constant<8>{});
+  if constexpr (!kOfFp8) {
+    if (rows > 4 * kColumns) {
+      start_many_rows<8>(f, weight, stream);
+    } else if (rows > 2 * kColumns) {
+      start_many_rows<4>(f, weight, stream);
+    }
   }
-  throw std::logic_error("linear: many rows of fp8 are cuBLASLt's");
+  return true;
 }
 
 /// As a weight is multiplied with one row.
@@ -289,6 +292,8 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
+    expect(f.input.encoded == nullptr || (f.packed && rows > kFusedRows),
+           "linear: codes are of many aligned rows");
     if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
     if constexpr (!std::is_same_v<Stages, PlainStages<T>>) {
       if (launch_many_rows<T, Stages, Codes>(f, stages, rows, workspace, stream)) return;
@@ -341,7 +346,7 @@ SmallBatch<T> arguments(const Op& op, Tensor& y) {
   f.out = static_cast<int>(op.weight.stored()[0]);
   f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
   f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
-             is_packed<T>(in, {f.input.x, f.input.norm_weight, f.input.norm_bias});
+             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
   return f;
 }
 

@@ -17,7 +17,8 @@ class QuantizedTest : public OpTest {};
 
 TEST_P(QuantizedTest, CodesAreThoseOfTheCpu) {
   for (const Format format : quantized_formats()) {
-    for (const Shape& shape : {Shape{1, 128}, Shape{7, 256}, Shape{64, 4096}, Shape{33, 1152}}) {
+    for (const Shape& shape :
+         {Shape{1, 128}, Shape{7, 256}, Shape{64, 4096}, Shape{33, 1152}, Shape{2, 20480}}) {
       Lab lab(GetParam());
       Twin from = lab.random(shape, 0.3F);
       Quantized to = quantized(lab, format, from);
@@ -60,7 +61,9 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
        {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
         Sizes{8, 384, 144}, Sizes{9, 4096, 80}, Sizes{16, 512, 128}, Sizes{17, 128, 16},
         Sizes{32, 1152, 2064}, Sizes{40, 256, 208}, Sizes{64, 4224, 528}, Sizes{65, 384, 144},
-        Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064}}) {
+        Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064},
+        // Of 132 multiprocessors' clusters of two blocks, and of one.
+        Sizes{24, 256, 10000}, Sizes{24, 128, 17040}}) {
     Lab lab(type);
     const bool few = s.rows <= kFusedRows;
     const bool quantizes = precision.inputs == precision.linears;
@@ -137,11 +140,13 @@ TEST_F(QuantizedSlabTest, BackwardGoesFromSlabToSlab) {
 
 class Int8LinearTest : public OpTest {};
 
-// By the kernel that the GPU takes and, where that is the one of warpgroups, by the other as well.
-// Those make 132 tiles of 128 x 256 at a time, from rings of four or three stages of 128 bytes.
+// By the kernel that the GPU takes and, where that is the one of warpgroups, as it is of more than
+// kDirectRows, by the other as well. Those make 132 tiles of 128 x 256 at a time, from rings of
+// four or three stages of 128 bytes.
 TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
-  for (const Sizes& s : {Sizes{1100, 640, 4112}, Sizes{1100, 208, 4112}, Sizes{2200, 16, 2064},
-                         Sizes{129, 272, 258}, Sizes{300, 400, 130}, Sizes{17, 2064, 1026}}) {
+  for (const Sizes& s :
+       {Sizes{1100, 640, 4112}, Sizes{1100, 208, 4112}, Sizes{2200, 16, 2064}, Sizes{129, 272, 258},
+        Sizes{300, 400, 130}, Sizes{17, 2064, 1026}, Sizes{65, 1040, 48}}) {
     Lab lab(GetParam());
     Twin full_x = lab.random({s.rows, s.in});
     Twin full_weight = lab.random({s.out, s.in});
@@ -175,11 +180,12 @@ TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
   }
 }
 
-/// By one kernel in 16 bits, of tiles of 128 x 256 or 128; by two where widths are no multiple
-/// of 8.
+/// In 16 bits by one kernel; of more than kDirectRows, in tiles of 128 x 256 or 128, by two where
+/// widths are no multiple of 8.
 TEST_P(Int8LinearTest, Activates) {
   for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
-    for (const Sizes& s : {Sizes{1100, 208, 2064}, Sizes{129, 272, 300}, Sizes{17, 1040, 48}}) {
+    for (const Sizes& s :
+         {Sizes{1100, 208, 2064}, Sizes{129, 272, 300}, Sizes{17, 1040, 48}, Sizes{65, 1040, 48}}) {
       Lab lab(GetParam());
       const std::int64_t width = kind == ActivationKind::SwiGlu ? s.out / 2 : s.out;
       Twin full_x = lab.random({s.rows, s.in});

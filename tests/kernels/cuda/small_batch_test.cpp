@@ -69,6 +69,15 @@ class SmallBatchTest : public testing::TestWithParam<Case> {
     });
     lab.expect_close(y, bound_of(precision()), text("linear", rows, in, out));
   }
+  /// Whether more than kFusedRows come here as they are.
+  bool multiplies_many() const {
+    return precision().quantized() && precision().inputs != precision().linears;
+  }
+  std::vector<std::int64_t> activated_rows() const {
+    std::vector<std::int64_t> rows = {1, 3, 8, 16};
+    if (multiplies_many()) rows.insert(rows.end(), {17, 40});
+    return rows;
+  }
   std::string text(const char* what, std::int64_t rows, std::int64_t in, std::int64_t out) const {
     return std::string(what) + " of " + std::get<0>(GetParam()) + ", " + std::to_string(rows) +
            " x " + std::to_string(in) + " to " + std::to_string(out);
@@ -101,7 +110,7 @@ TEST_P(SmallBatchTest, NormaliseThem) {
 
 TEST_P(SmallBatchTest, ActivateThem) {
   for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
-    for (const std::int64_t rows : {1, 3, 8, 16}) {
+    for (const std::int64_t rows : activated_rows()) {
       // Less than a tile; and rows of an odd number of blocks, whose zero points begin, of Gelu's
       // weight, in the middle of a word.
       for (const auto& [ffn, in] : {std::pair{3, 128}, {24, 256}, {300, 256}, {2201, 384}}) {
@@ -141,7 +150,9 @@ TEST_P(SmallBatchTest, MayEndInsideAStage) {
   const Format linears = precision().linears;
   const std::int64_t in = linears.row().block == 64 ? 192 : precision().quantized() ? 208 : 40;
   if (linears.row().block == 128) GTEST_SKIP() << "skipped: blocks are stages";
-  for (const std::int64_t rows : {1, 3}) check_plain(rows, in, 24);
+  for (const std::int64_t rows : {1, 3, 16}) check_plain(rows, in, 24);
+  if (!multiplies_many()) return;
+  for (const std::int64_t rows : {17, 40}) check_plain(rows, in, 24);
 }
 
 /// First, every block has so many tiles that each of its warps finishes more than one.

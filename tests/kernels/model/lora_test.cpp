@@ -112,7 +112,7 @@ TEST_P(LoraModelTest, HasTheSameGradientsWithCheckpointing) {
 TEST(LoraCheckpointing, OfQuantisedWeightsHasTheSameGradients) {
   const ModelConfig config = small_llama();
   for (const char* precision : {"nf4", "int8"}) {
-    for (const std::int64_t seq : {4, 24}) {
+    for (const std::int64_t seq : {4, 24, 72}) {
       const auto gradients = [&](Checkpoint kind) {
         TrainingOptions options = adapted(usual_lora_targets(config), DType::Bf16);
         options.precision = parse_model_precision(precision);
@@ -140,7 +140,7 @@ class QuantizedBaseTest : public testing::TestWithParam<const char*> {};
 TEST_P(QuantizedBaseTest, HasTheGradientsOfWhatItStandsFor) {
   const ModelConfig config = small_llama();
   const ModelPrecision precision = parse_model_precision(GetParam());
-  for (const std::int64_t seq : {4, 24}) {  // few rows are multiplied in another way than many
+  for (const std::int64_t seq : {4, 24, 72}) {  // few rows are multiplied in another way than many
     TrainingOptions options;
     options.precision = precision;
     options.lora = LoraOptions{8, 8.0F, lora_targets(config)};

@@ -95,7 +95,7 @@ std::vector<TrainingOptions> every_kind_of_adapters(const ModelConfig& config) {
       continue;
     }
     for (const auto& targets : {usual_lora_targets(config), lora_targets(config)}) {
-      for (const std::int64_t seq : {std::int64_t{4}, std::int64_t{64}}) {
+      for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1, kDirectRows + 1}) {
         TrainingOptions options;
         options.precision = precision;
         options.lora = LoraOptions{8, 16.0F, targets};

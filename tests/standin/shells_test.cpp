@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "standin/calls/unanswered.h"
+#include "standin/libraries/cuda.h"
 #include "standin/machine.h"
 #include "tests/standin/machine_of_tests.h"
 
@@ -57,10 +58,11 @@ TEST(Shells, CudaOf12AndOf13LiveInOneProcess) {
   const Program fresh(PROGRAM_OF_CUDA_13);
   EXPECT_EQ(old.version() / 1000, 12);
   EXPECT_EQ(fresh.version() / 1000, 13);
-  const void* first = old.malloc(std::size_t{4} << 20);
-  const void* second = fresh.malloc(std::size_t{4} << 20);
+  void* first = old.malloc(std::size_t{4} << 20);
+  void* second = fresh.malloc(std::size_t{4} << 20);
   EXPECT_NE(first, nullptr);
   EXPECT_NE(first, second) << "of one card";
+  for (void* pointer : {first, second}) EXPECT_EQ(cuda("cudaFree", pointer), kSuccess);
 }
 
 TEST(Shells, NoUnknownCallPassesInSilence) {

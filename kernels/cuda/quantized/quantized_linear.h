@@ -24,8 +24,8 @@ void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warps(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warpgroups(const LinearForward& op, cudaStream_t stream);
 
-/// MlpUpForward of more int8 rows than launch_small_batch has as one kernel, of warpgroups. Returns false, and
-/// starts nothing, where it has to be the product and then the activation.
+/// MlpUpForward of more int8 rows than launch_small_batch has as one kernel, of warpgroups. Returns
+/// false, and starts nothing, where it has to be the product and then the activation.
 bool launch_int8_mlp_up(const MlpUpForward& op, cudaStream_t stream);
 bool launch_int8_warpgroups(const MlpUpForward& op, cudaStream_t stream);
 

@@ -4,7 +4,7 @@ namespace vramfit::gpu {
 
 /// x / divisor, correctly rounded (Markstein 1990) where x is 0 or at least 2^-102, in three
 /// instructions: a division is dozens, and code that no kernel before has run comes from memory.
-/// The divisor is at least 2^-126. NaN, where a division has it or 0, of one that is infinite.
+/// The divisor is at least 2^-126; of an infinite one the quotient is NaN.
 class Divisor {
  public:
   __device__ explicit Divisor(float divisor) : divisor_(divisor), inverse_(1.0F / divisor) {}

@@ -70,6 +70,10 @@ __device__ inline std::uint32_t four_codes(const float* x, __nv_fp8_e4m3 /*type*
   };
   return two(0) | two(2) << 16;
 }
+template <typename Code>
+__device__ uint2 eight_codes(const float* x, Code type) {
+  return {four_codes(x, type), four_codes(x + 4, type)};
+}
 
 /// Both as the codes have them.
 __device__ inline float2 rounded(float2 x, __nv_fp8_e4m3 /*type*/) {

@@ -37,11 +37,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Eight codes of a row.
-__device__ uint2 eight_codes(Floats<8> values, float factor) {
+__device__ uint2 scaled_codes(Floats<8> values, float factor) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) values[i] *= factor;
-  return {four_codes(values.values, __nv_fp8_e4m3{}),
-          four_codes(values.values + 4, __nv_fp8_e4m3{})};
+  return eight_codes(values.values, __nv_fp8_e4m3{});
 }
 
 constexpr float kLargestCode = Format(DType::Fp8).row().largest;
@@ -64,8 +63,8 @@ __global__ void __launch_bounds__(kThreads)
   if (run >= runs) return;
   const auto low = Pack<T, 8>::load(from + run * kRun);
   const auto high = Pack<T, 8>::load(from + run * kRun + 8);
-  const uint2 a = eight_codes(low.floats(), factor);
-  const uint2 b = eight_codes(high.floats(), factor);
+  const uint2 a = scaled_codes(low.floats(), factor);
+  const uint2 b = scaled_codes(high.floats(), factor);
   codes[run] = {a.x, a.y, b.x, b.y};
 }
 
@@ -133,7 +132,7 @@ __global__ void __launch_bounds__(kThreads)
     std::uint32_t high[kPatchRows];
 #pragma unroll
     for (int r = 0; r < kPatchRows; ++r) {
-      const uint2 eight = eight_codes(pack[k][r].floats(), factor);
+      const uint2 eight = scaled_codes(pack[k][r].floats(), factor);
       low[r] = eight.x;
       high[r] = eight.y;
       if constexpr (kAsTheyLie) {

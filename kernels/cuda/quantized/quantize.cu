@@ -20,8 +20,7 @@ __device__ void store_codes(std::uint8_t* to, const Floats<N>& values) {
     *reinterpret_cast<std::uint32_t*>(to) = four_codes(values.values, Code{});
   } else {
     static_assert(N == 8);
-    *reinterpret_cast<uint2*>(to) = {four_codes(values.values, Code{}),
-                                     four_codes(values.values + 4, Code{})};
+    *reinterpret_cast<uint2*>(to) = eight_codes(values.values, Code{});
   }
 }
 

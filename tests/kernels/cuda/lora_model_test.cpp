@@ -47,8 +47,8 @@ std::vector<std::vector<double>> gradients(Device& device, Ledger& ledger,
 TEST_P(LoraGpuTest, HasTheGradientsOfTheCpu) {
   const ModelConfig config = small_llama();
   for (const auto& targets : {usual_lora_targets(config), lora_targets(config)}) {
-    for (const std::int64_t seq :
-         {7, 40, 72}) {  // few rows are multiplied in another way than many
+    // Few rows are multiplied in another way than many.
+    for (const std::int64_t seq : {7, 40, 72}) {
       TrainingOptions options;
       options.precision = parse_model_precision(GetParam().precision);
       options.lora = LoraOptions{8, 4.0F, targets};

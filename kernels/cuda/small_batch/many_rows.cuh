@@ -74,7 +74,7 @@ class TileCopier {
 };
 
 /// What a block copies of x, whose rows are as the op has them or encoded.
-template <typename Slots, typename Stages>
+template <typename Rings, typename Stages>
 class XCopier {
  public:
   template <typename T>
@@ -87,9 +87,9 @@ class XCopier {
 
   __device__ void copy(int stage, unsigned to) const {
     each([&](int row, int slot) {
-      const int byte = first_element<Stages>(stage * Slots::kSlots + slot) *
+      const int byte = first_element<Stages>(stage * Rings::kSlots + slot) *
                        static_cast<int>(sizeof(typename Stages::Input));
-      copy_async(to + row * Slots::kStride + 16 * slot, from_ + row * std::int64_t{pitch_} + byte,
+      copy_async(to + row * Rings::kStride + 16 * slot, from_ + row * std::int64_t{pitch_} + byte,
                  byte < row_bytes_);
     });
   }
@@ -97,7 +97,7 @@ class XCopier {
   __device__ void arrange(std::uint8_t* stage) const {
     if constexpr (!Stages::kNatural) {
       each([&](int row, int slot) {
-        auto* own = reinterpret_cast<uint4*>(stage + row * Slots::kStride + 16 * slot);
+        auto* own = reinterpret_cast<uint4*>(stage + row * Rings::kStride + 16 * slot);
         *own = arranged<Stages>(*own);
       });
     }
@@ -108,9 +108,9 @@ class XCopier {
   template <typename Body>
   __device__ void each(const Body& body) const {
 #pragma unroll
-    for (int i = static_cast<int>(threadIdx.x); i < Slots::kRows * Slots::kSlots;
-         i += Slots::kThreads) {
-      if (i / Slots::kSlots < rows_) body(i / Slots::kSlots, i % Slots::kSlots);
+    for (int i = static_cast<int>(threadIdx.x); i < Rings::kRows * Rings::kSlots;
+         i += Rings::kThreads) {
+      if (i / Rings::kSlots < rows_) body(i / Rings::kSlots, i % Rings::kSlots);
     }
   }
 
@@ -135,7 +135,7 @@ struct SharedRows {
 template <typename T, typename Stages, int kGroups>
 __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
     many_rows(const SmallBatch<T> f, Stages weight) {
-  using Slots = ManyRowsRing<Stages, kGroups>;
+  using Rings = ManyRowsRing<Stages, kGroups>;
   using Sum = SumOf<Stages>;
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const ring = table + Stages::kTableBytes;
@@ -147,22 +147,22 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
 
   start_next_kernel();
   const TileCopier<Stages> tile(f, weight, first_row);
-  const XCopier<Slots, Stages> x(f);
+  const XCopier<Rings, Stages> x(f);
   const auto copy_tile = [&](int stage, int slot) {
     if (stage >= share.end_stage) return;
     tile.copy(stage, shared_address(ring) + slot + warp * kStageBytes<Stages>);
   };
   const auto copy_x = [&](int stage, int slot) {
-    if (stage < share.end_stage) x.copy(stage, shared_address(ring) + slot + Slots::kXAt);
+    if (stage < share.end_stage) x.copy(stage, shared_address(ring) + slot + Rings::kXAt);
     commit_copies();
   };
-  constexpr int kAhead = Slots::kDepth - 1;
+  constexpr int kAhead = Rings::kDepth - 1;
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_tile(share.first_stage + i, i * Slots::kStep);
+  for (int i = 0; i < kAhead; ++i) copy_tile(share.first_stage + i, i * Rings::kStep);
   if constexpr (Stages::kTableBytes > 0) weight.fill(reinterpret_cast<std::uint32_t*>(table));
   wait_for_previous_kernels();
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_x(share.first_stage + i, i * Slots::kStep);
+  for (int i = 0; i < kAhead; ++i) copy_x(share.first_stage + i, i * Rings::kStep);
 
   const Place at;
   const int low_row = TileRow(f, first_row, at.g).row;
@@ -171,10 +171,10 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   for (int stage = share.first_stage; stage < share.end_stage; ++stage) {
     wait_for_copies<kAhead - 1>();
     std::uint8_t* const own = ring + slot;
-    x.arrange(own + Slots::kXAt);
+    x.arrange(own + Rings::kXAt);
     __syncthreads();
     // All have multiplied the stage before, whose place the next one takes.
-    const int before = (slot == 0 ? Slots::kDepth * Slots::kStep : slot) - Slots::kStep;
+    const int before = (slot == 0 ? Rings::kDepth * Rings::kStep : slot) - Rings::kStep;
     copy_tile(stage + kAhead, before);
     copy_x(stage + kAhead, before);
     const std::uint8_t* codes = own + warp * kStageBytes<Stages>;
@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
         sums,
         WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes), stage, low_row,
                     low_row + f.tile_rows / 2},
-        SharedRows<Slots::kStride>{own + Slots::kXAt + at.g * Slots::kStride + 16 * at.t});
-    slot = slot + Slots::kStep == Slots::kDepth * Slots::kStep ? 0 : slot + Slots::kStep;
+        SharedRows<Rings::kStride>{own + Rings::kXAt + at.g * Rings::kStride + 16 * at.t});
+    slot = slot + Rings::kStep == Rings::kDepth * Rings::kStep ? 0 : slot + Rings::kStep;
   }
 
   wait_for_copies<0>();
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
 /// `f` has its rows, as many as kGroups have at most, packed and quantised where they are to be.
 template <int kGroups, typename T, typename Stages>
 void start_many_rows(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  using Slots = ManyRowsRing<Stages, kGroups>;
+  using Rings = ManyRowsRing<Stages, kGroups>;
   constexpr int kMostRanks = 8;  // blocks of a cluster, on any GPU that has them
   static const bool clusters = has_clusters(many_rows<T, Stages, kGroups>);
   static const int room = 2 * device_attribute(cudaDevAttrMultiProcessorCount);
@@ -234,8 +234,8 @@ void start_many_rows(SmallBatch<T> f, const Stages& weight, cudaStream_t stream)
     f.ranks *= 2;
   }
   f.rank_stages = ceil_divide(f.stages, f.ranks);
-  start({"linear", static_cast<unsigned>(tiles * f.ranks), Slots::kThreads, stream,
-         static_cast<std::size_t>(Stages::kTableBytes + Slots::kBytes), true, f.ranks},
+  start({"linear", static_cast<unsigned>(tiles * f.ranks), Rings::kThreads, stream,
+         static_cast<std::size_t>(Stages::kTableBytes + Rings::kBytes), true, f.ranks},
         many_rows<T, Stages, kGroups>, f, weight);
 }
 

@@ -73,6 +73,12 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
+/// Whether it has the instructions of warpgroup.cuh, which are sm_90a's alone.
+inline bool has_warpgroups() {
+  static const bool has = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  return has;
+}
+
 /// At least `count` threads in whole warps, at most `limit`.
 inline int whole_warps(std::int64_t count, int limit = 1024) {
   const std::int64_t threads = (count + kWarp - 1) / kWarp * kWarp;

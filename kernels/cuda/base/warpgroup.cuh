@@ -61,6 +61,16 @@ __device__ inline void copy_box(std::uint8_t* to, const CUtensorMap& from, int b
       : "memory");
 }
 
+/// Has the copy engine bring that many bytes, a multiple of 16, and tell the barrier.
+__device__ inline void copy_bulk(std::uint8_t* to, const std::uint8_t* from, int bytes,
+                                 std::uint64_t& barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
+}
+
 /// How a warpgroup's products name the rows of a box from there on, and bytes further in them.
 __device__ inline std::uint64_t swizzled_matrix(const std::uint8_t* rows) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;

@@ -135,11 +135,6 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
   }
 }
 
-bool has_warpgroups() {
-  static const bool has = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-  return has;
-}
-
 }  // namespace
 
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream) {

@@ -10,9 +10,10 @@ inline constexpr int kEncodingThreads = 512;
 inline constexpr int kMostEncoded = 2;
 
 /// One block a row, which it normalises and quantises for all blocks that multiply it: to `encoded`
-/// and `scales`, see InputRows. `kHeld`: slots a thread has.
+/// and `scales`, see InputRows. `kHeld`: slots a thread has. Static, as those who include it are
+/// compiled for different GPUs.
 template <typename Stages, typename Codes, int kHeld, typename T>
-__global__ void __launch_bounds__(kEncodingThreads)
+static __global__ void __launch_bounds__(kEncodingThreads)
     encode_rows(const InputRows<T> r, std::uint8_t* encoded, float* scales) {
   __shared__ float shared[3][kMaxWarps];
   start_next_kernel();

@@ -5,6 +5,7 @@
 #include "kernels/cuda/base/divisor.cuh"
 #include "kernels/cuda/small_batch/weight_stages.cuh"
 #include "model/config/model_config.h"
+#include "model/ops/quantized_layout.h"
 
 // The rows that a weight is multiplied with, as each block brings them into its shared memory: in
 // the order in which the weight's stages want them. They are copied where they are as they should

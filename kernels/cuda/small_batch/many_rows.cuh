@@ -3,17 +3,21 @@
 #include <algorithm>
 
 #include "kernels/cuda/base/cluster.cuh"
+#include "kernels/cuda/base/quad.cuh"
+#include "kernels/cuda/base/warpgroup.cuh"
+#include "kernels/cuda/base/warpgroup_rows.cuh"
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
 
-// More rows than a tensor core multiplies at once. Each of a block's warps has a tile of 16 rows of
-// the weight; all go through its stages side by side, and share the rows of x, of which each stage
-// brings what it multiplies. A weight is read once, x once for every 128 rows of it. Blocks of a
-// cluster divide the stages, and add up what they have.
+// More rows than small_batch.cu multiplies at once, on sm_90. Each of a block's warps has a tile of
+// 16 rows of the weight, from which it unpacks what a warpgroup's products take from registers; all
+// share the rows of x, which lie in shared memory as those products read them. A weight is read
+// once, x once for every 128 rows of it. Blocks of a cluster divide the stages, and add up what
+// they have.
 
 namespace vramfit::gpu {
 
-/// Of a block: two blocks of them fill a multiprocessor.
+/// Of a block, two warpgroups: two blocks of them fill a multiprocessor.
 inline constexpr int kManyRowsWarps = 8;
 
 /// A block's ring: of each stage its warps' tiles, and then x. `kGroups`: of kColumns rows of x.
@@ -21,18 +25,38 @@ template <typename Stages, int kGroups>
 struct ManyRowsRing {
   static constexpr int kThreads = kManyRowsWarps * kWarp;
   static constexpr int kRows = kGroups * kColumns;
-  static constexpr int kSlots = kStageSlots<Stages>;  ///< of 16 bytes, of a row of x
-  /// Neighbouring rows' pieces are in different banks.
-  static constexpr int kStride = 16 * kSlots % 128 == 0 ? 16 * kSlots + 64 : 16 * kSlots;
+  static constexpr int kXBytes = 16 * kStageSlots<Stages> * kRows;
   static constexpr int kXAt = kManyRowsWarps * kStageBytes<Stages>;
-  static constexpr int kStep = kXAt + kRows * kStride;
-  static constexpr int kSumBytes = kManyRowsWarps * kRows * kTileRows * 4;
-  /// A KiB less than a block may have on sm_86, and less than half of what sm_90 has.
-  static constexpr int kRoom = (98 << 10) - Stages::kTableBytes;
+  static constexpr int kStep = kXAt + kXBytes;
+  /// Sums of a row of x; rows' are in different banks.
+  static constexpr int kSumStride = kManyRowsWarps * kTileRows + 4;
+  static constexpr int kSumBytes = kRows * kSumStride * 4;
+  static constexpr int kRoom = (108 << 10) - Stages::kTableBytes;
   static constexpr int kDepth = std::min(kRoom / kStep, 8);
   static constexpr int kBytes = std::max(kDepth * kStep, kSumBytes);
   static_assert(kDepth >= 2);
 };
+
+/// Rows of x as the product reads them: (stages, chunks, kRows, 16 bytes). A chunk is a word each
+/// of four lanes' 16 bytes, so that pairs of chunks are what the lanes have of a product's depth.
+template <typename Stages, int kRows, typename T>
+__global__ void __launch_bounds__(256) arrange_rows(const InputRows<T> r, uint4* to) {
+  take_turn();
+  using Input = typename Stages::Input;
+  const int slot = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int row = static_cast<int>(blockIdx.y);
+  const int first = first_element<Stages>(slot);
+  const auto* x = r.encoded != nullptr ? r.encoded : reinterpret_cast<const std::uint8_t*>(r.x);
+  uint4 own = {};
+  if (slot < r.all_slots && row < r.rows && first < r.in) {
+    own = *reinterpret_cast<const uint4*>(x + row * std::int64_t{r.pitch} +
+                                          first * static_cast<int>(sizeof(Input)));
+    if constexpr (!Stages::kNatural) own = arranged<Stages>(own);
+  }
+  std::uint32_t words[kQuadGroups] = {own.x, own.y, own.z, own.w};
+  transpose_quad(words);
+  if (slot < r.all_slots) to[slot * kRows + row] = {words[0], words[1], words[2], words[3]};
+}
 
 /// What a warp copies of its tile: of each stage a lane two rows' 16 bytes, and a word of scales.
 template <typename Stages>
@@ -73,70 +97,50 @@ class TileCopier {
   ScaleWords words_{};       ///< lane 2r + i: the ith of row r
 };
 
-/// What a block copies of x, whose rows are as the op has them or encoded.
-template <typename Rings, typename Stages>
-class XCopier {
- public:
-  template <typename T>
-  __device__ explicit XCopier(const SmallBatch<T>& f)
-      : from_(f.input.encoded != nullptr ? f.input.encoded
-                                         : reinterpret_cast<const std::uint8_t*>(f.input.x)),
-        rows_(f.input.rows),
-        row_bytes_(f.input.in * static_cast<int>(sizeof(typename Stages::Input))),
-        pitch_(f.input.pitch) {}
+/// A stage's x in shared memory.
+template <int kRows>
+struct SharedRows {
+  unsigned chunks;
 
-  __device__ void copy(int stage, unsigned to) const {
-    each([&](int row, int slot) {
-      const int byte = first_element<Stages>(stage * Rings::kSlots + slot) *
-                       static_cast<int>(sizeof(typename Stages::Input));
-      copy_async(to + row * Rings::kStride + 16 * slot, from_ + row * std::int64_t{pitch_} + byte,
-                 byte < row_bytes_);
-    });
-  }
-  /// Puts in order what the thread has copied.
-  __device__ void arrange(std::uint8_t* stage) const {
-    if constexpr (!Stages::kNatural) {
-      each([&](int row, int slot) {
-        auto* own = reinterpret_cast<uint4*>(stage + row * Rings::kStride + 16 * slot);
-        *own = arranged<Stages>(*own);
-      });
-    }
-  }
-
- private:
-  /// Calls `body` with the rows and slots of a stage that are the thread's.
-  template <typename Body>
-  __device__ void each(const Body& body) const {
-#pragma unroll
-    for (int i = static_cast<int>(threadIdx.x); i < Rings::kRows * Rings::kSlots;
-         i += Rings::kThreads) {
-      if (i / Rings::kSlots < rows_) body(i / Rings::kSlots, i % Rings::kSlots);
-    }
-  }
-
-  const std::uint8_t* from_;
-  int rows_;
-  int row_bytes_;
-  int pitch_;
+  /// Its first pair of chunks.
+  __device__ unsigned piece(int index) const { return chunks + index * 4 * 16 * kRows; }
 };
 
-/// A stage's x, as stages multiply it. Of rows that there are not, sums are not looked at.
-template <int kStride>
-struct SharedRows {
-  const std::uint8_t* first;  ///< a lane's 16 bytes of its first row's first piece
-
-  __device__ auto piece(int index) const {
-    return [from = first + index * kRowBytes](int group) {
-      return *reinterpret_cast<const uint4*>(from + group * kColumns * kStride);
-    };
+/// Sums of a warpgroup's products, of which each warp has its 16 rows.
+template <typename Sum, int kGroups>
+struct WarpgroupSums : TensorCoreSums<Sum, 1, kGroups> {
+  __device__ void add(const uint4& low, const uint4& high, unsigned chunks, auto type) {
+    constexpr int kRows = kGroups * kColumns;
+    begin_rows(this->values);
+    multiply_rows(this->values, {low.x, high.x, low.y, high.y}, unswizzled_matrix(chunks, kRows),
+                  type);
+    multiply_rows(this->values, {low.z, high.z, low.w, high.w},
+                  unswizzled_matrix(chunks + 2 * 16 * kRows, kRows), type);
+    end_rows(this->values);
+  }
+  /// Row by row of x: (kRows, kStride), rows of the weight beside each other.
+  template <int kStride>
+  __device__ void store_rows(Sum* to) const {
+    const Place at;
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      Sum* even = to + (group * kColumns + 2 * at.t) * kStride + at.g;
+      const Sum(&sums)[4] = this->values[group][0];
+      even[0] = sums[0];
+      even[kStride] = sums[1];
+      even[8] = sums[2];
+      even[kStride + 8] = sums[3];
+    }
   }
 };
 
 template <typename T, typename Stages, int kGroups>
 __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
-    many_rows(const SmallBatch<T> f, Stages weight) {
+    many_rows(const SmallBatch<T> f, Stages weight, const std::uint8_t* arranged) {
   using Rings = ManyRowsRing<Stages, kGroups>;
   using Sum = SumOf<Stages>;
+  __shared__ std::uint64_t full[Rings::kDepth];
+  __shared__ std::uint64_t empty[Rings::kDepth];
   auto* table = dynamic_shared<std::uint8_t>();
   std::uint8_t* const ring = table + Stages::kTableBytes;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -144,99 +148,113 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   const Share share(f, f.ranks);
   const int first_tile = static_cast<int>(blockIdx.x) / f.ranks * kManyRowsWarps;
   const int first_row = (first_tile + warp) * f.tile_rows;
+  const int stages = max(share.end_stage - share.first_stage, 0);
 
   start_next_kernel();
   const TileCopier<Stages> tile(f, weight, first_row);
-  const XCopier<Rings, Stages> x(f);
-  const auto copy_tile = [&](int stage, int slot) {
-    if (stage >= share.end_stage) return;
-    tile.copy(stage, shared_address(ring) + slot + warp * kStageBytes<Stages>);
-  };
-  const auto copy_x = [&](int stage, int slot) {
-    if (stage < share.end_stage) x.copy(stage, shared_address(ring) + slot + Rings::kXAt);
+  const auto copy_tile = [&](int i, int slot) {
+    if (i < stages) {
+      tile.copy(share.first_stage + i,
+                shared_address(ring) + slot * Rings::kStep + warp * kStageBytes<Stages>);
+    }
     commit_copies();
+  };
+  // By one thread.
+  const auto copy_x = [&](int i, int slot) {
+    if (i >= stages) return;
+    expect_bytes(full[slot], Rings::kXBytes);
+    copy_bulk(ring + slot * Rings::kStep + Rings::kXAt,
+              arranged + std::int64_t{share.first_stage + i} * Rings::kXBytes, Rings::kXBytes,
+              full[slot]);
   };
   constexpr int kAhead = Rings::kDepth - 1;
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_tile(share.first_stage + i, i * Rings::kStep);
+  for (int i = 0; i < kAhead; ++i) copy_tile(i, i);
   if constexpr (Stages::kTableBytes > 0) weight.fill(reinterpret_cast<std::uint32_t*>(table));
+  if (threadIdx.x == 0) {
+    for (int slot = 0; slot < Rings::kDepth; ++slot) {
+      make_barrier(full[slot], 1);
+      make_barrier(empty[slot], kManyRowsWarps);
+    }
+    fence_barriers();
+  }
+  __syncthreads();
   wait_for_previous_kernels();
-#pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_x(share.first_stage + i, i * Rings::kStep);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kAhead; ++i) copy_x(i, i);
+  }
+  __syncwarp();
 
   const Place at;
   const int low_row = TileRow(f, first_row, at.g).row;
-  TensorCoreSums<Sum, 1, kGroups> sums;
+  WarpgroupSums<Sum, kGroups> sums;
   int slot = 0;
-  for (int stage = share.first_stage; stage < share.end_stage; ++stage) {
+  unsigned phase = 0;  // of `slot`
+  for (int i = 0; i < stages; ++i) {
+    const std::uint8_t* codes = ring + slot * Rings::kStep + warp * kStageBytes<Stages>;
     wait_for_copies<kAhead - 1>();
-    std::uint8_t* const own = ring + slot;
-    x.arrange(own + Rings::kXAt);
-    __syncthreads();
-    // All have multiplied the stage before, whose place the next one takes.
-    const int before = (slot == 0 ? Rings::kDepth * Rings::kStep : slot) - Rings::kStep;
-    copy_tile(stage + kAhead, before);
-    copy_x(stage + kAhead, before);
-    const std::uint8_t* codes = own + warp * kStageBytes<Stages>;
+    __syncwarp();
+    // Where the stage before was, which the warp's lanes have read.
+    const int before = slot == 0 ? kAhead : slot - 1;
+    copy_tile(i + kAhead, before);
+    if (threadIdx.x == 0) {
+      // All warps have multiplied it.
+      if (i > 0) wait(empty[before], slot == 0 ? phase ^ 1 : phase);
+      copy_x(i + kAhead, before);
+    }
+    __syncwarp();
+    wait(full[slot], phase);
     weight.multiply(
         sums,
-        WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes), stage, low_row,
-                    low_row + f.tile_rows / 2},
-        SharedRows<Rings::kStride>{own + Rings::kXAt + at.g * Rings::kStride + 16 * at.t});
-    slot = slot + Rings::kStep == Rings::kDepth * Rings::kStep ? 0 : slot + Rings::kStep;
+        WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes),
+                    share.first_stage + i, low_row, low_row + f.tile_rows / 2},
+        SharedRows<Rings::kRows>{shared_address(ring) + slot * Rings::kStep + Rings::kXAt});
+    if (lane == 0) arrive(empty[slot]);
+    if (++slot == Rings::kDepth) {
+      slot = 0;
+      phase ^= 1;
+    }
   }
 
   wait_for_copies<0>();
   __syncthreads();
-  auto* partials = reinterpret_cast<Sum*>(ring);  // (warps, groups, 16, 8)
-  sums.store(partials + warp * kGroups * kSums);
+  auto* partials = reinterpret_cast<Sum*>(ring);  // (kRows, kSumStride)
+  sums.template store_rows<Rings::kSumStride>(partials + warp * kTileRows);
   if (f.ranks == 1) {
     __syncthreads();
   } else {
     cluster_barrier();
   }
-  // Blocks of a cluster take turns at 32 elements.
-  constexpr int kParts = kManyRowsWarps * kGroups * kSums / kWarp;
-  for (int part = share.rank * kManyRowsWarps + warp; part < kParts;
-       part += f.ranks * kManyRowsWarps) {
-    const int element = part * kWarp + lane;
-    const int group = element / kSums % kGroups;
-    if (group * kColumns >= f.input.rows) continue;
-    const int tile_row = (first_tile + element / (kSums * kGroups)) * f.tile_rows;
-    const TileRow row(f, tile_row, element % kSums / kColumns);
-    const Element<T> y(f, row.or_none(), group * kColumns + element % kColumns);
-    Sum whole = 0;
-    if (f.ranks == 1) {
-      whole = partials[element];
-    } else {
-      for (int other = 0; other < f.ranks; ++other) {
-        const std::uint32_t word = word_of_block(partials + element, other);
-        whole += reinterpret_cast<const Sum&>(word);
+  // Blocks of a cluster, and their warps, take turns at rows of x.
+  constexpr int kParts = kManyRowsWarps * kTileRows / kWarp;
+  for (int n = share.rank * kManyRowsWarps + warp; n < f.input.rows;
+       n += f.ranks * kManyRowsWarps) {
+    Element<T> y[kParts];
+    Sum whole[kParts] = {};
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      const int tile_row = (first_tile + 2 * part + lane / kTileRows) * f.tile_rows;
+      y[part] = Element<T>(f, TileRow(f, tile_row, lane % kTileRows).or_none(), n);
+    }
+    for (int other = 0; other < f.ranks; ++other) {
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const Sum* sum = partials + n * Rings::kSumStride + part * kWarp + lane;
+        if (f.ranks == 1) {
+          whole[part] = *sum;
+        } else {
+          const std::uint32_t word = word_of_block(sum, other);
+          whole[part] += reinterpret_cast<const Sum&>(word);
+        }
       }
     }
-    y.template write<2 * kColumns>(f, static_cast<float>(whole), f.input.scales);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      y[part].template write<2>(f, static_cast<float>(whole[part]), f.input.scales);
+    }
   }
   // No block's sums go before the others have read them.
   if (f.ranks > 1) cluster_barrier();
-}
-
-/// `f` has its rows, as many as kGroups have at most, packed and quantised where they are to be.
-template <int kGroups, typename T, typename Stages>
-void start_many_rows(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) {
-  using Rings = ManyRowsRing<Stages, kGroups>;
-  constexpr int kMostRanks = 8;  // blocks of a cluster, on any GPU that has them
-  static const bool clusters = has_clusters(many_rows<T, Stages, kGroups>);
-  static const int room = 2 * device_attribute(cudaDevAttrMultiProcessorCount);
-  f.tile();
-  const int tiles = ceil_divide(f.rows, std::int64_t{kManyRowsWarps} * f.tile_rows);
-  f.ranks = 1;
-  while (clusters && f.ranks < std::min(kMostRanks, f.stages) && 2 * f.ranks * tiles <= room) {
-    f.ranks *= 2;
-  }
-  f.rank_stages = ceil_divide(f.stages, f.ranks);
-  start({"linear", static_cast<unsigned>(tiles * f.ranks), Rings::kThreads, stream,
-         static_cast<std::size_t>(Stages::kTableBytes + Rings::kBytes), true, f.ranks},
-        many_rows<T, Stages, kGroups>, f, weight);
 }
 
 }  // namespace vramfit::gpu

@@ -1,10 +1,11 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/base/cluster.cuh"
+#include "kernels/cuda/small_batch/arguments.cuh"
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
 #include "kernels/cuda/small_batch/encode_rows.cuh"
 #include "kernels/cuda/small_batch/finish.cuh"
-#include "kernels/cuda/small_batch/many_rows.cuh"
+#include "kernels/cuda/small_batch/many_rows.h"
 #include "kernels/cuda/small_batch/one_row.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
@@ -109,11 +110,6 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   }
   // No block's sums go before the others have read them.
   if (f.ranks > 1) cluster_barrier();
-}
-
-template <typename T>
-T* elements_of(const Tensor* tensor) {
-  return tensor == nullptr ? nullptr : tensor->as<T>();
 }
 
 template <typename T>
@@ -241,37 +237,6 @@ bool launch_one_row(SmallBatch<T> f, const Stages& weight, cudaStream_t stream) 
   return false;
 }
 
-/// Returns false, and starts nothing, where two passes of kColumns rows are as fast, as they are in
-/// 4 bits (docs/decoding.md), where rows or the weight are not aligned, or rows too long.
-template <typename T, typename Stages, typename Codes>
-bool launch_many_rows(SmallBatch<T> f, const Stages& weight, std::int64_t rows,
-                      const Tensor& workspace, cudaStream_t stream) {
-  constexpr bool kOfFp8 = std::is_same_v<Stages, Fp8Stages>;
-  expect(!kOfFp8 || rows <= kFusedRows, "linear: many rows of fp8 are cuBLASLt's");
-  if (!f.packed || rows <= (Stages::kScaleWords ? 2 * kColumns : kColumns)) return false;
-  f.stages = ceil_divide(f.row_bytes, kRowBytes);
-  f.input.all_slots = f.stages * kStageSlots<Stages>;
-  f.input.rows = static_cast<int>(rows);
-  if constexpr (!std::is_void_v<Codes>) {
-    if (f.input.encoded == nullptr) {
-      if (f.input.all_slots > kMostEncoded * kEncodingThreads) return false;
-      encode<Stages, Codes>(f, rows, workspace, stream);
-    }
-  }
-  expect(f.input.norm_weight == nullptr, "linear: many rows are normalised before");
-  if constexpr (!Stages::kScaleWords) {
-    if (rows <= 2 * kColumns) start_many_rows<2>(f, weight, stream);
-  }
-  if constexpr (!kOfFp8) {
-    if (rows > 4 * kColumns) {
-      start_many_rows<8>(f, weight, stream);
-    } else if (rows > 2 * kColumns) {
-      start_many_rows<4>(f, weight, stream);
-    }
-  }
-  return true;
-}
-
 /// As a weight is multiplied with one row.
 template <typename T, typename Codes, typename Stages>
 bool launch_one_row_of(const SmallBatch<T>& f, const Stages& stages, cudaStream_t stream) {
@@ -292,62 +257,23 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    expect(f.input.encoded == nullptr || (f.packed && rows > kFusedRows),
-           "linear: codes are of many aligned rows");
+    expect(f.input.encoded == nullptr, "linear: codes are of many aligned rows, on sm_90");
     if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
-    if constexpr (!std::is_same_v<Stages, PlainStages<T>>) {
-      if (launch_many_rows<T, Stages, Codes>(f, stages, rows, workspace, stream)) return;
-    }
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }
 }
 
-/// Calls the launch with a reader of the weight's stages.
-template <typename T>
-void launch_format(const SmallBatch<T>& f, const Tensor& weight, const QuantizedOperands& quantized,
-                   std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
-  const bool of_codes = quantized.quantizes_x || quantized.x_scales != nullptr;
-  const auto launch = [&](auto stages, auto codes) {
-    using Codes = std::remove_pointer_t<decltype(codes)>;
-    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, workspace, stream);
-  };
-  with_row(weight.format(), [&](auto row) {
-    constexpr std::size_t kRow = decltype(row)::value;
-    if constexpr (kFormats[kRow].scales == Scales::Row) {
-      using Code = typename GpuCode<kFormats[kRow].element>::Type;
-      if (of_codes) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
-    }
-    launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
+template <typename Op>
+void launch(const Op& op, cudaStream_t stream) {
+  const std::int64_t rows = op.x.shape()[0];
+  with_element(format_of(op), [&](auto element) {
+    using T = decltype(element);
+    const SmallBatch<T> f = arguments<T>(op);
+    with_stages<T>(op.weight, op.quantized, [&](auto stages, auto codes) {
+      using Codes = std::remove_pointer_t<decltype(codes)>;
+      launch_if_read<T, decltype(stages), Codes>(f, stages, rows, op.workspace, stream);
+    });
   });
-}
-
-/// What LinearForward and MlpUpForward have in common.
-template <typename T, typename Op>
-SmallBatch<T> arguments(const Op& op, Tensor& y) {
-  const std::int64_t in = op.weight.stored()[1];
-  if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
-  const auto* norm = op.norm;
-  SmallBatch<T> f{};
-  if (op.quantized.x_scales == nullptr) {
-    f.input.x = op.x.template as<const T>();
-    f.input.pitch = static_cast<int>(in * std::int64_t{sizeof(T)});
-  } else {
-    f.input.encoded = op.x.template as<const std::uint8_t>();
-    f.input.scales = op.quantized.x_scales->template as<const float>();
-    f.input.pitch = static_cast<int>(in);
-  }
-  f.input.norm_weight = norm == nullptr ? nullptr : norm->weight.template as<const T>();
-  f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
-  f.input.eps = norm == nullptr ? 0 : norm->eps;
-  f.input.in = static_cast<int>(in);
-  f.weight_scales = elements_of<const float>(op.quantized.weight_scales);
-  f.bias = elements_of<const T>(op.bias);
-  f.y = y.as<T>();
-  f.out = static_cast<int>(op.weight.stored()[0]);
-  f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
-  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()}) &&
-             is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
-  return f;
 }
 
 }  // namespace
@@ -359,22 +285,10 @@ bool beats_gemm(const Tensor& x, Arch arch) {
 }
 
 void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
-  with_element(op.y.format(), [&](auto element) {
-    using T = decltype(element);
-    SmallBatch<T> f = arguments<T>(op, op.y);
-    f.residual = elements_of<const T>(op.residual);
-    launch_format(f, op.weight, op.quantized, op.x.shape()[0], op.workspace, stream);
-  });
+  if (!launch_many_rows(op, stream)) launch(op, stream);
 }
-
 void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
-  with_element(op.act.format(), [&](auto element) {
-    using T = decltype(element);
-    SmallBatch<T> f = arguments<T>(op, op.pre);
-    f.act = op.act.as<T>();
-    f.gated = op.kind == ActivationKind::SwiGlu;
-    launch_format(f, op.weight, op.quantized, op.x.shape()[0], op.workspace, stream);
-  });
+  if (!launch_many_rows(op, stream)) launch(op, stream);
 }
 
 }  // namespace vramfit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cuda/small_batch/four_bit_stages.cuh"
+#include "model/ops/linear_ops.h"
 
 namespace vramfit::gpu {
 
@@ -46,6 +47,21 @@ auto stages_of(const Tensor& weight) {
   } else {
     return NoStages{};
   }
+}
+
+/// Calls `body` with a reader of the weight's stages, and a null pointer of the type that rows are
+/// quantised to.
+template <typename T, typename Body>
+void with_stages(const Tensor& weight, const QuantizedOperands& quantized, const Body& body) {
+  const bool of_codes = quantized.quantizes_x || quantized.x_scales != nullptr;
+  with_row(weight.format(), [&](auto row) {
+    constexpr std::size_t kRow = decltype(row)::value;
+    if constexpr (kFormats[kRow].scales == Scales::Row) {
+      using Code = typename GpuCode<kFormats[kRow].element>::Type;
+      if (of_codes) return body(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
+    }
+    body(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
+  });
 }
 
 }  // namespace vramfit::gpu

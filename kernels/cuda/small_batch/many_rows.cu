@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "kernels/cuda/small_batch/arguments.cuh"
+#include "kernels/cuda/small_batch/encode_rows.cuh"
+#include "kernels/cuda/small_batch/many_rows.cuh"
+#include "kernels/cuda/small_batch/many_rows.h"
+#include "kernels/cuda/small_batch/stages_of.cuh"
+#include "model/ops/workspaces.h"
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+/// Divides the weight's tiles among blocks, and their stages among the blocks of clusters, so that
+/// all are on the GPU at once. Returns the number of blocks.
+template <typename T>
+int divide_stages(SmallBatch<T>& f) {
+  constexpr int kMostRanks = 8;  // of a cluster, on any GPU that has them
+  static const int room = 2 * device_attribute(cudaDevAttrMultiProcessorCount);
+  f.tile();
+  const int tiles = ceil_divide(f.rows, std::int64_t{kManyRowsWarps} * f.tile_rows);
+  f.ranks = 1;
+  while (f.ranks < std::min(kMostRanks, f.stages) && 2 * f.ranks * tiles <= room) f.ranks *= 2;
+  f.rank_stages = ceil_divide(f.stages, f.ranks);
+  return tiles * f.ranks;
+}
+
+/// `to`: where rows are arranged.
+template <int kGroups, typename T, typename Stages>
+void start_kernels(SmallBatch<T> f, const Stages& weight, std::uint8_t* to, cudaStream_t stream) {
+  using Rings = ManyRowsRing<Stages, kGroups>;
+  constexpr int kThreads = 256;
+  start({"linear: arrange",
+         dim3(static_cast<unsigned>(ceil_divide(f.input.all_slots, kThreads)),
+              static_cast<unsigned>(f.input.rows)),
+         kThreads, stream, 0, true},
+        arrange_rows<Stages, Rings::kRows, T>, f.input, reinterpret_cast<uint4*>(to));
+  const auto blocks = static_cast<unsigned>(divide_stages(f));
+  start({"linear", blocks, Rings::kThreads, stream,
+         static_cast<std::size_t>(Stages::kTableBytes + Rings::kBytes), true, f.ranks},
+        many_rows<T, Stages, kGroups>, f, weight, to);
+}
+
+template <typename T, typename Stages, typename Codes>
+bool launch_stages(SmallBatch<T> f, const Stages& weight, const Tensor& workspace,
+                   cudaStream_t stream) {
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  f.input.all_slots = f.stages * kStageSlots<Stages>;
+  std::uint64_t used = 0;
+  if constexpr (!std::is_void_v<Codes>) {
+    if (f.input.encoded == nullptr) {
+      if (f.input.all_slots > kMostEncoded * kEncodingThreads) return false;
+      encode<Stages, Codes>(f, f.input.rows, workspace, stream);
+      used =
+          ceil_divide(f.input.rows * (std::int64_t{f.input.pitch} + 4), 128) * std::uint64_t{128};
+    }
+  }
+  expect(f.input.norm_weight == nullptr, "linear: many rows are normalised before");
+  const int groups = f.input.rows <= 2 * kColumns ? 2 : f.input.rows <= 4 * kColumns ? 4 : 8;
+  const auto arranged =
+      std::uint64_t{16} * static_cast<unsigned>(f.input.all_slots * groups * kColumns);
+  expect_workspace(workspace, used + arranged, "linear");
+  std::uint8_t* const to = workspace.as<std::uint8_t>() + used;
+  if (groups == 2) {
+    start_kernels<2>(f, weight, to, stream);
+  } else if (groups == 4) {
+    start_kernels<4>(f, weight, to, stream);
+  } else {
+    start_kernels<8>(f, weight, to, stream);
+  }
+  return true;
+}
+
+template <typename Op>
+bool launch(const Op& op, cudaStream_t stream) {
+  const std::int64_t rows = op.x.shape()[0];
+  if (!has_warpgroups() || rows <= kColumns || rows > kDirectRows) return false;
+  bool launched = false;
+  with_element(format_of(op), [&](auto element) {
+    using T = decltype(element);
+    if constexpr (sizeof(T) == 2) {
+      SmallBatch<T> f = arguments<T>(op);
+      f.input.rows = static_cast<int>(rows);
+      if (!f.packed) return;
+      with_stages<T>(op.weight, op.quantized, [&](auto stages, auto codes) {
+        using Stages = decltype(stages);
+        constexpr bool kReads = !std::is_same_v<Stages, NoStages> &&
+                                !std::is_same_v<Stages, PlainStages<T>> &&
+                                !std::is_same_v<Stages, Fp8Stages>;
+        if constexpr (kReads) {
+          using Codes = std::remove_pointer_t<decltype(codes)>;
+          launched = launch_stages<T, Stages, Codes>(f, stages, op.workspace, stream);
+        }
+      });
+    }
+  });
+  return launched;
+}
+
+}  // namespace
+
+bool launch_many_rows(const LinearForward& op, cudaStream_t stream) { return launch(op, stream); }
+bool launch_many_rows(const MlpUpForward& op, cudaStream_t stream) { return launch(op, stream); }
+
+}  // namespace vramfit

@@ -61,6 +61,10 @@ __device__ inline void copy_box(std::uint8_t* to, const CUtensorMap& from, int b
       : "memory");
 }
 
+/// What kernels before have written to memory is seen by the copy engine, too.
+__device__ inline void show_to_copy_engine() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 /// Has the copy engine bring that many bytes, a multiple of 16, and tell the barrier.
 __device__ inline void copy_bulk(std::uint8_t* to, const std::uint8_t* from, int bytes,
                                  std::uint64_t& barrier) {

@@ -27,7 +27,8 @@ static __global__ void __launch_bounds__(kEncodingThreads)
 
 /// Has rows normalised and quantised once for all blocks, into the workspace.
 template <typename Stages, typename Codes, typename T>
-void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace, cudaStream_t stream) {
+static void encode(SmallBatch<T>& f, std::int64_t rows, const Tensor& workspace,
+                   cudaStream_t stream) {
   const std::uint64_t row_bytes = 16 * static_cast<std::uint64_t>(f.input.all_slots);
   const std::uint64_t code_bytes = static_cast<std::uint64_t>(rows) * row_bytes;
   expect_workspace(workspace, code_bytes + static_cast<std::uint64_t>(rows) * sizeof(float),

@@ -181,6 +181,7 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   __syncthreads();
   wait_for_previous_kernels();
   if (threadIdx.x == 0) {
+    show_to_copy_engine();
     for (int i = 0; i < kAhead; ++i) copy_x(i, i);
   }
   __syncwarp();
@@ -197,12 +198,6 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
     // Where the stage before was, which the warp's lanes have read.
     const int before = slot == 0 ? kAhead : slot - 1;
     copy_tile(i + kAhead, before);
-    if (threadIdx.x == 0) {
-      // All warps have multiplied it.
-      if (i > 0) wait(empty[before], slot == 0 ? phase ^ 1 : phase);
-      copy_x(i + kAhead, before);
-    }
-    __syncwarp();
     wait(full[slot], phase);
     weight.multiply(
         sums,
@@ -210,6 +205,12 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
                     share.first_stage + i, low_row, low_row + f.tile_rows / 2},
         SharedRows<Rings::kRows>{shared_address(ring) + slot * Rings::kStep + Rings::kXAt});
     if (lane == 0) arrive(empty[slot]);
+    if (threadIdx.x == 0) {
+      // By now all warps have multiplied the stage before, or soon will have.
+      if (i > 0) wait(empty[before], slot == 0 ? phase ^ 1 : phase);
+      copy_x(i + kAhead, before);
+    }
+    __syncwarp();
     if (++slot == Rings::kDepth) {
       slot = 0;
       phase ^= 1;

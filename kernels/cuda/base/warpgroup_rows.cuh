@@ -29,13 +29,14 @@ __device__ void hold(int (&sums)[kGroups][1][4]) {
   for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+r"(sums[i / 4][0][i % 4])::"memory");
 }
 
-/// Sums are the tensor cores' between these.
-__device__ inline void begin_rows(auto& sums) {
-  hold(sums);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+/// What products read from registers is there.
+__device__ inline void show_rows() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void commit_rows() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-__device__ inline void end_rows(auto& sums) {
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+/// Until then sums are the tensor cores'.
+__device__ inline void wait_for_rows(auto& sums) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   hold(sums);
 }
 

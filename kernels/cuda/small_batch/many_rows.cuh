@@ -111,12 +111,17 @@ template <typename Sum, int kGroups>
 struct WarpgroupSums : TensorCoreSums<Sum, 1, kGroups> {
   __device__ void add(const uint4& low, const uint4& high, unsigned chunks, auto type) {
     constexpr int kRows = kGroups * kColumns;
-    begin_rows(this->values);
+    show_rows();
     multiply_rows(this->values, {low.x, high.x, low.y, high.y}, unswizzled_matrix(chunks, kRows),
                   type);
     multiply_rows(this->values, {low.z, high.z, low.w, high.w},
                   unswizzled_matrix(chunks + 2 * 16 * kRows, kRows), type);
-    end_rows(this->values);
+    commit_rows();
+  }
+  __device__ void wait() { wait_for_rows(this->values); }
+  __device__ void add_scaled(WarpgroupSums& block, float low_scale, float high_scale) {
+    block.wait();
+    TensorCoreSums<Sum, 1, kGroups>::add_scaled(block, low_scale, high_scale);
   }
   /// Row by row of x: (kRows, kStride), rows of the weight beside each other.
   template <int kStride>
@@ -204,6 +209,7 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
         WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes),
                     share.first_stage + i, low_row, low_row + f.tile_rows / 2},
         SharedRows<Rings::kRows>{shared_address(ring) + slot * Rings::kStep + Rings::kXAt});
+    if constexpr (!Stages::kScaleWords) sums.wait();
     if (lane == 0) arrive(empty[slot]);
     if (threadIdx.x == 0) {
       // By now all warps have multiplied the stage before, or soon will have.

@@ -72,12 +72,11 @@ __device__ void copy_rows(const InputRows<T>& r, int first_slot, std::uint8_t* t
     const std::uint8_t* from = r.encoded != nullptr
                                    ? r.encoded + 16 * at
                                    : reinterpret_cast<const std::uint8_t*>(r.x + first);
-    const std::int64_t pitch =
-        r.encoded != nullptr ? 16 * r.all_slots : r.in * static_cast<int>(sizeof(T));
     uint4 words[kColumns] = {};
 #pragma unroll
     for (int row = 0; row < kColumns; ++row) {
-      if (there && row < r.rows) words[row] = *reinterpret_cast<const uint4*>(from + row * pitch);
+      if (there && row < r.rows)
+        words[row] = *reinterpret_cast<const uint4*>(from + row * std::int64_t{r.pitch});
     }
 #pragma unroll
     for (int row = 0; row < kColumns; ++row) {
@@ -129,11 +128,7 @@ __device__ uint4 encoded_slot(const Floats<kCount>& values) {
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
     if constexpr (sizeof(Input) == 1) {
-      words[w] = 0;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        words[w] |= std::uint32_t{eight_bits(values[4 * w + i], Input{})} << 8 * i;
-      }
+      words[w] = four_codes(values.values + 4 * w, Input{});
     } else {
       float ordered[kPerWord];
 #pragma unroll

@@ -60,7 +60,7 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   for (const Sizes& s :
        {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
         Sizes{8, 384, 144}, Sizes{9, 4096, 80}, Sizes{16, 512, 128}, Sizes{17, 128, 16},
-        Sizes{32, 1152, 2064}, Sizes{40, 256, 208}, Sizes{64, 4224, 528}, Sizes{65, 384, 144},
+        Sizes{32, 1152, 2064}, Sizes{33, 4096, 80}, Sizes{40, 256, 208}, Sizes{64, 4224, 528}, Sizes{65, 384, 144},
         Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064},
         // Of 132 multiprocessors' clusters of two blocks, and of one.
         Sizes{24, 256, 10000}, Sizes{24, 128, 17040}}) {

@@ -47,6 +47,23 @@ __device__ inline std::uint32_t word_of_block(const void* shared, int block) {
   return word;
 }
 
+/// The same of 16 bytes.
+__device__ inline uint4 vector_of_block(const void* shared, int block) {
+  uint4 vector = {};
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n"
+      "  .reg .b32 there;\n"
+      "  mapa.shared::cluster.u32 there, %4, %5;\n"
+      "  ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [there];\n"
+      "}"
+      : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
+      : "r"(shared_address(shared)), "r"(block)
+      : "memory");
+#endif
+  return vector;
+}
+
 /// Says that the thread's block runs, to those who wait for that. Orders no memory.
 __device__ inline void tell_cluster() {
 #if __CUDA_ARCH__ >= 900

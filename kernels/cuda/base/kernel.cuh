@@ -23,35 +23,61 @@ struct Launch {
   int cluster = 1;     ///< blocks that use each other's shared memory, from sm_90 on
 };
 
+/// A launch as CUDA is told of it.
+class LaunchConfig {
+ public:
+  explicit LaunchConfig(const Launch& launch) {
+    config_.gridDim = launch.grid;
+    config_.blockDim = launch.block;
+    config_.dynamicSmemBytes = launch.shared_bytes;
+    config_.stream = launch.stream;
+    config_.attrs = attributes_;
+    if (launch.waits && EarlyStarts::allowed()) {
+      cudaLaunchAttribute& early = attributes_[config_.numAttrs++];
+      early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      early.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (launch.cluster > 1) {
+      cudaLaunchAttribute& cluster = attributes_[config_.numAttrs++];
+      cluster.id = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
+    }
+  }
+  LaunchConfig(const LaunchConfig&) = delete;
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+
+  const cudaLaunchConfig_t* get() const { return &config_; }
+
+ private:
+  cudaLaunchAttribute attributes_[2] = {};
+  cudaLaunchConfig_t config_{};
+};
+
+/// A block gets 48 KiB without asking, of which the kernel's own variables take theirs.
+template <typename... Parameters>
+void allow_shared(const Launch& launch, void (*kernel)(Parameters...)) {
+  if (launch.shared_bytes == 0) return;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(launch.shared_bytes)),
+        launch.name);
+}
+
 /// Starts the kernel; throws where it cannot be.
 template <typename... Parameters, typename... Arguments>
 void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
-  // A block gets 48 KiB without asking, of which the kernel's own variables take theirs.
-  if (launch.shared_bytes > 0) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(launch.shared_bytes)),
-          launch.name);
-  }
-  cudaLaunchAttribute attributes[2] = {};
-  unsigned count = 0;
-  if (launch.waits && EarlyStarts::allowed()) {
-    cudaLaunchAttribute& early = attributes[count++];
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (launch.cluster > 1) {
-    cudaLaunchAttribute& cluster = attributes[count++];
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
-  }
-  cudaLaunchConfig_t config{};
-  config.gridDim = launch.grid;
-  config.blockDim = launch.block;
-  config.dynamicSmemBytes = launch.shared_bytes;
-  config.stream = launch.stream;
-  config.attrs = attributes;
-  config.numAttrs = count;
-  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), launch.name);
+  allow_shared(launch, kernel);
+  check(cudaLaunchKernelEx(LaunchConfig(launch).get(), kernel, Parameters(arguments)...),
+        launch.name);
+}
+
+/// How many clusters of a launch are on the GPU at once: the multiprocessors that a cluster's
+/// blocks are on are neighbours, and their number may leave some over.
+template <typename... Parameters>
+int active_clusters(const Launch& launch, void (*kernel)(Parameters...)) {
+  allow_shared(launch, kernel);
+  int clusters = 0;
+  check(cudaOccupancyMaxActiveClusters(&clusters, kernel, LaunchConfig(launch).get()), launch.name);
+  return clusters;
 }
 
 /// The kernel after this one may start, as far as it need not wait.

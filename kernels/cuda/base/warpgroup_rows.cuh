@@ -11,11 +11,9 @@
 
 namespace vramfit::gpu {
 
-/// Two of those, of `columns` columns each.
-__device__ inline std::uint64_t unswizzled_matrix(unsigned shared, int columns) {
-  const auto leading = static_cast<std::uint64_t>(columns);  // 16-byte units from one to the other
-  constexpr std::uint64_t kEightColumns = 8;
-  return (shared & 0x3FFFF) >> 4 | leading << 16 | kEightColumns << 32;
+/// Where two of those begin, of `columns` columns each; of further ones, in units of 16 bytes.
+__device__ inline unsigned unswizzled_matrix(unsigned shared, int columns) {
+  return (shared & 0x3FFFF) >> 4 | static_cast<unsigned>(columns) << 16;
 }
 
 template <int kGroups>
@@ -29,8 +27,13 @@ __device__ void hold(int (&sums)[kGroups][1][4]) {
   for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+r"(sums[i / 4][0][i % 4])::"memory");
 }
 
-/// What products read from registers is there.
-__device__ inline void show_rows() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+/// Rows in registers are there, before products read them; waits for the warpgroup.
+template <int kProducts>
+__device__ void show_rows(std::uint32_t (&rows)[kProducts][4]) {
+#pragma unroll
+  for (int i = 0; i < 4 * kProducts; ++i) asm volatile("" : "+r"(rows[i / 4][i % 4])::"memory");
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
 __device__ inline void commit_rows() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
@@ -46,35 +49,37 @@ __device__ inline void wait_for_rows(auto& sums) {
 #define VRAMFIT_SUMS_16(kind, g) VRAMFIT_SUMS_8(kind, g), VRAMFIT_SUMS_8(kind, g + 2)
 #define VRAMFIT_SUMS_32(kind, g) VRAMFIT_SUMS_16(kind, g), VRAMFIT_SUMS_16(kind, g + 4)
 
-#define VRAMFIT_D8 "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, 1"
+#define VRAMFIT_D8 "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, columns, 1"
 #define VRAMFIT_D16                                                                     \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, {%16, %17, " \
-  "%18, %19}, %20, 1"
+  "%18, %19}, columns, 1"
 #define VRAMFIT_D32                                                                    \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "  \
   "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, " \
-  "%34, %35}, %36, 1"
+  "%34, %35}, columns, 1"
 
 /// sums (groups, 1, 4) += rows · columns.
-#define VRAMFIT_ROWS(groups, Sum, kind, sums_of, Input, shape, operands, more)               \
-  __device__ inline void multiply_rows(Sum(&sums)[groups][1][4], const std::uint32_t(&a)[4], \
-                                       std::uint64_t columns, Input /*type*/) {              \
-    asm volatile("wgmma.mma_async.sync.aligned." shape " " operands more ";"                 \
-                 : sums_of(kind, 0)                                                          \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(columns));                \
+#define VRAMFIT_ROWS(groups, Sum, kind, sums_of, Input, shape, operands, matrix, more)            \
+  __device__ inline void multiply_rows(Sum(&sums)[groups][1][4], const std::uint32_t(&a)[4],      \
+                                       unsigned columns, Input /*type*/) {                        \
+    constexpr unsigned kEightColumns = 8;                                                         \
+    asm volatile("{\n.reg .b64 columns;\nmov.b64 columns, " matrix                                \
+                 ";\nwgmma.mma_async.sync.aligned." shape " " operands more ";\n}"                \
+                 : sums_of(kind, 0)                                                               \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(columns), "r"(kEightColumns)); \
   }
 
-#define VRAMFIT_ROWS_OF(groups, columns, sums_of, operands)                                       \
+#define VRAMFIT_ROWS_OF(groups, columns, sums_of, operands, matrix)                               \
   VRAMFIT_ROWS(groups, int, "+r", sums_of, std::int8_t, "m64n" columns "k32.s32.s8.s8", operands, \
-               "")                                                                                \
+               matrix, "")                                                                        \
   VRAMFIT_ROWS(groups, float, "+f", sums_of, __half, "m64n" columns "k16.f32.f16.f16", operands,  \
-               ", 1, 1, 0")                                                                       \
+               matrix, ", 1, 1, 0")                                                               \
   VRAMFIT_ROWS(groups, float, "+f", sums_of, __nv_bfloat16, "m64n" columns "k16.f32.bf16.bf16",   \
-               operands, ", 1, 1, 0")
+               operands, matrix, ", 1, 1, 0")
 
-VRAMFIT_ROWS_OF(2, "16", VRAMFIT_SUMS_8, VRAMFIT_D8)
-VRAMFIT_ROWS_OF(4, "32", VRAMFIT_SUMS_16, VRAMFIT_D16)
-VRAMFIT_ROWS_OF(8, "64", VRAMFIT_SUMS_32, VRAMFIT_D32)
+VRAMFIT_ROWS_OF(2, "16", VRAMFIT_SUMS_8, VRAMFIT_D8, "{%12, %13}")
+VRAMFIT_ROWS_OF(4, "32", VRAMFIT_SUMS_16, VRAMFIT_D16, "{%20, %21}")
+VRAMFIT_ROWS_OF(8, "64", VRAMFIT_SUMS_32, VRAMFIT_D32, "{%36, %37}")
 
 #undef VRAMFIT_ROWS_OF
 #undef VRAMFIT_ROWS

@@ -70,7 +70,7 @@ struct CodebookStages : FourBitStages, NaturalOrder {
     for (int half = 0; half < 2; ++half) {
       const uint2 low = codes_of(stage, half, false);
       const uint2 high = codes_of(stage, half, true);
-      AnySums block;
+      typename AnySums::Block block;
       block.add(expanded(low.x), expanded(high.x), x.piece(2 * half), T{});
       block.add(expanded(low.y), expanded(high.y), x.piece(2 * half + 1), T{});
       sums.add_scaled(block, __uint_as_float(half == 0 ? low_scales.x : low_scales.y),
@@ -163,7 +163,7 @@ struct OffsetStages : OffsetBlocks {
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
-    AnySums block;
+    typename AnySums::Block block;
     const auto add = [&](std::uint32_t low_codes, std::uint32_t high_codes, int piece) {
       block.add(expanded(low_codes, low_zeros), expanded(high_codes, high_zeros), x.piece(piece),
                 T{});

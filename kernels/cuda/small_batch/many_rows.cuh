@@ -7,31 +7,38 @@
 #include "kernels/cuda/base/warpgroup.cuh"
 #include "kernels/cuda/base/warpgroup_rows.cuh"
 #include "kernels/cuda/small_batch/copy_ahead.cuh"
-#include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/row_pairs.cuh"
+#include "kernels/cuda/small_batch/warpgroup_sums.cuh"
 
 // More rows than small_batch.cu multiplies at once, on sm_90. Each of a block's warps has a tile of
 // 16 rows of the weight, from which it unpacks what a warpgroup's products take from registers; all
 // share the rows of x, which lie in shared memory as those products read them. A weight is read
-// once, x once for every 128 rows of it. Blocks of a cluster divide the stages, and add up what
+// once, x once for every 256 rows of it. Blocks of a cluster divide the stages, and add up what
 // they have.
 
 namespace vramfit::gpu {
 
-/// Of a block, two warpgroups: two blocks of them fill a multiprocessor.
-inline constexpr int kManyRowsWarps = 8;
+/// Of a block, four warpgroups: what the registers of a multiprocessor hold.
+inline constexpr int kManyRowsWarps = 16;
+/// Of a step: 128 neighbouring bytes of each row of the weight.
+inline constexpr int kStepStages = 2;
+/// Blocks of a cluster, at most, as any GPU that has clusters has them.
+inline constexpr int kMostManyRowsRanks = 8;
 
-/// A block's ring: of each stage its warps' tiles, and then x. `kGroups`: of kColumns rows of x.
+/// A block's ring of steps: of each stage its warps' tiles, and then x of all. `kGroups`: of
+/// kColumns rows of x.
 template <typename Stages, int kGroups>
 struct ManyRowsRing {
   static constexpr int kThreads = kManyRowsWarps * kWarp;
   static constexpr int kRows = kGroups * kColumns;
   static constexpr int kXBytes = 16 * kStageSlots<Stages> * kRows;
-  static constexpr int kXAt = kManyRowsWarps * kStageBytes<Stages>;
-  static constexpr int kStep = kXAt + kXBytes;
+  static constexpr int kStageStep = kManyRowsWarps * kStageBytes<Stages> + kXBytes;
   /// Sums of a row of x; rows' are in different banks.
   static constexpr int kSumStride = kManyRowsWarps * kTileRows + 4;
   static constexpr int kSumBytes = kRows * kSumStride * 4;
-  static constexpr int kRoom = (108 << 10) - Stages::kTableBytes;
+  static constexpr int kRoom = (216 << 10) - Stages::kTableBytes;
+  static constexpr int kStep = kStepStages * kStageStep;
+  static constexpr int kXAt = kStepStages * kManyRowsWarps * kStageBytes<Stages>;
   static constexpr int kDepth = std::min(kRoom / kStep, 8);
   static constexpr int kBytes = std::max(kDepth * kStep, kSumBytes);
   static_assert(kDepth >= 2);
@@ -97,50 +104,88 @@ class TileCopier {
   ScaleWords words_{};       ///< lane 2r + i: the ith of row r
 };
 
-/// A stage's x in shared memory.
+/// A stage's x in shared memory: where the first pair of chunks of each piece is.
 template <int kRows>
 struct SharedRows {
-  unsigned chunks;
+  unsigned first;
 
-  /// Its first pair of chunks.
-  __device__ unsigned piece(int index) const { return chunks + index * 4 * 16 * kRows; }
+  __device__ unsigned piece(int index) const { return first + index * 4 * kRows; }
 };
 
-/// Sums of a warpgroup's products, of which each warp has its 16 rows.
-template <typename Sum, int kGroups>
-struct WarpgroupSums : TensorCoreSums<Sum, 1, kGroups> {
-  __device__ void add(const uint4& low, const uint4& high, unsigned chunks, auto type) {
-    constexpr int kRows = kGroups * kColumns;
-    show_rows();
-    multiply_rows(this->values, {low.x, high.x, low.y, high.y}, unswizzled_matrix(chunks, kRows),
-                  type);
-    multiply_rows(this->values, {low.z, high.z, low.w, high.w},
-                  unswizzled_matrix(chunks + 2 * 16 * kRows, kRows), type);
-    commit_rows();
-  }
-  __device__ void wait() { wait_for_rows(this->values); }
-  __device__ void add_scaled(WarpgroupSums& block, float low_scale, float high_scale) {
-    block.wait();
-    TensorCoreSums<Sum, 1, kGroups>::add_scaled(block, low_scale, high_scale);
-  }
-  /// Row by row of x: (kRows, kStride), rows of the weight beside each other.
-  template <int kStride>
-  __device__ void store_rows(Sum* to) const {
-    const Place at;
+/// Sums of the rows of x: (kRows, kStride), rows of the weight beside each other.
+template <int kStride, typename Sum, int kGroups>
+__device__ void store_rows(const Sum (&sums)[kGroups][1][4], Sum* to) {
+  const Place at;
 #pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      Sum* even = to + (group * kColumns + 2 * at.t) * kStride + at.g;
-      const Sum(&sums)[4] = this->values[group][0];
-      even[0] = sums[0];
-      even[kStride] = sums[1];
-      even[8] = sums[2];
-      even[kStride + 8] = sums[3];
+  for (int group = 0; group < kGroups; ++group) {
+    Sum* even = to + (group * kColumns + 2 * at.t) * kStride + at.g;
+    even[0] = sums[group][0][0];
+    even[kStride] = sums[group][0][1];
+    even[8] = sums[group][0][2];
+    even[kStride + 8] = sums[group][0][3];
+  }
+}
+
+/// Adds a step's products. `codes`: the warp's, in shared memory; `x`: of its first stage.
+template <typename Stages, typename Rings, typename Sums>
+__device__ void multiply_step(const Stages& weight, Sums& sums, const std::uint8_t* codes,
+                              int stage, int low_row, int high_row, unsigned x) {
+  using Input = typename Stages::Input;
+  using Sum = SumOf<Stages>;
+  constexpr int kRows = Rings::kRows;
+  constexpr int kStageProducts =
+      Stages::kElements * static_cast<int>(sizeof(Input)) / kProductBytes;
+  x = __shfl_sync(kWholeWarp, x,
+                  0);  // which tells the compiler that the warp's lanes have the same
+  const auto multiply = [&](auto& to, int s) {
+    const std::uint8_t* own = codes + s * kStageBytes<Stages>;
+    weight.multiply(to,
+                    WeightStage{own, reinterpret_cast<const uint2*>(own + kTileBytes), stage + s,
+                                low_row, high_row},
+                    SharedRows<kRows>{x + s * (Rings::kXBytes / 16)});
+  };
+  if constexpr (Stages::kScaleWords) {
+    constexpr int kBlockProducts = kStageProducts / Stages::kStageBlocks;
+    ScaledBlocks<Products<Sum, Input, kRows, kBlockProducts>> blocks(sums);
+#pragma unroll
+    for (int s = 0; s < kStepStages; ++s) {
+      multiply(blocks, s);
+      // Registers of more would not be left.
+      if constexpr (kRows > 32) blocks.finish();
+    }
+    blocks.finish();
+  } else {
+    Products<Sum, Input, kRows, kStageProducts * kStepStages> products;
+#pragma unroll
+    for (int s = 0; s < kStepStages; ++s) multiply(products, s);
+    products.begin(sums);
+    wait_for_rows(sums);
+  }
+}
+
+/// Four neighbouring sums of `ranks` blocks of the cluster, or of the only one.
+template <typename Sum>
+__device__ void sum_of_blocks(const Sum* from, int ranks, float (&whole)[4]) {
+  Sum sums[4] = {};
+  const auto add = [&](const uint4& words) {
+    const std::uint32_t four[] = {words.x, words.y, words.z, words.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sums[i] += reinterpret_cast<const Sum&>(four[i]);
+  };
+  if (ranks == 1) {
+    add(*reinterpret_cast<const uint4*>(from));
+  } else {
+#pragma unroll
+    for (int rank = 0; rank < kMostManyRowsRanks; ++rank) {
+      if (rank < ranks) add(vector_of_block(from, rank));
     }
   }
-};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) whole[i] = static_cast<float>(sums[i]);
+}
 
 template <typename T, typename Stages, int kGroups>
-__global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
+__global__ void __launch_bounds__(kManyRowsWarps* kWarp, 1)
     many_rows(const SmallBatch<T> f, Stages weight, const std::uint8_t* arranged) {
   using Rings = ManyRowsRing<Stages, kGroups>;
   using Sum = SumOf<Stages>;
@@ -153,28 +198,34 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   const Share share(f, f.ranks);
   const int first_tile = static_cast<int>(blockIdx.x) / f.ranks * kManyRowsWarps;
   const int first_row = (first_tile + warp) * f.tile_rows;
-  const int stages = max(share.end_stage - share.first_stage, 0);
+  const int steps = (max(share.end_stage - share.first_stage, 0) + kStepStages - 1) / kStepStages;
 
   start_next_kernel();
   const TileCopier<Stages> tile(f, weight, first_row);
-  const auto copy_tile = [&](int i, int slot) {
-    if (i < stages) {
-      tile.copy(share.first_stage + i,
-                shared_address(ring) + slot * Rings::kStep + warp * kStageBytes<Stages>);
+  const auto copy_tiles = [&](int i, int slot) {
+    if (i < steps) {
+      const unsigned to =
+          shared_address(ring) + slot * Rings::kStep + warp * kStepStages * kStageBytes<Stages>;
+#pragma unroll
+      for (int s = 0; s < kStepStages; ++s) {
+        tile.copy(share.first_stage + i * kStepStages + s, to + s * kStageBytes<Stages>);
+      }
     }
     commit_copies();
   };
   // By one thread.
   const auto copy_x = [&](int i, int slot) {
-    if (i >= stages) return;
-    expect_bytes(full[slot], Rings::kXBytes);
-    copy_bulk(ring + slot * Rings::kStep + Rings::kXAt,
-              arranged + std::int64_t{share.first_stage + i} * Rings::kXBytes, Rings::kXBytes,
-              full[slot]);
+    if (i >= steps) return;
+    constexpr int kBytes = kStepStages * Rings::kXBytes;
+    expect_bytes(full[slot], kBytes);
+    copy_bulk(
+        ring + slot * Rings::kStep + Rings::kXAt,
+        arranged + std::int64_t{share.first_stage} * Rings::kXBytes + std::int64_t{i} * kBytes,
+        kBytes, full[slot]);
   };
   constexpr int kAhead = Rings::kDepth - 1;
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) copy_tile(i, i);
+  for (int i = 0; i < kAhead; ++i) copy_tiles(i, i);
   if constexpr (Stages::kTableBytes > 0) weight.fill(reinterpret_cast<std::uint32_t*>(table));
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < Rings::kDepth; ++slot) {
@@ -193,29 +244,31 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
 
   const Place at;
   const int low_row = TileRow(f, first_row, at.g).row;
-  WarpgroupSums<Sum, kGroups> sums;
+  const unsigned x = unswizzled_matrix(shared_address(ring) + Rings::kXAt, Rings::kRows);
+  GroupSums<Sum, kGroups> sums = {};
   int slot = 0;
   unsigned phase = 0;  // of `slot`
-  for (int i = 0; i < stages; ++i) {
-    const std::uint8_t* codes = ring + slot * Rings::kStep + warp * kStageBytes<Stages>;
+#pragma unroll 1
+  for (int i = 0; i < steps; ++i) {
     wait_for_copies<kAhead - 1>();
     __syncwarp();
-    // Where the stage before was, which the warp's lanes have read.
+    // Where the step before was, which the warp's lanes have read.
     const int before = slot == 0 ? kAhead : slot - 1;
-    copy_tile(i + kAhead, before);
-    wait(full[slot], phase);
-    weight.multiply(
-        sums,
-        WeightStage{codes, reinterpret_cast<const uint2*>(codes + kTileBytes),
-                    share.first_stage + i, low_row, low_row + f.tile_rows / 2},
-        SharedRows<Rings::kRows>{shared_address(ring) + slot * Rings::kStep + Rings::kXAt});
-    if constexpr (!Stages::kScaleWords) sums.wait();
-    if (lane == 0) arrive(empty[slot]);
-    if (threadIdx.x == 0) {
-      // By now all warps have multiplied the stage before, or soon will have.
+    copy_tiles(i + kAhead, before);
+    const auto refill_x = [&] {
+      if (threadIdx.x != 0) return;
       if (i > 0) wait(empty[before], slot == 0 ? phase ^ 1 : phase);
       copy_x(i + kAhead, before);
-    }
+    };
+    if constexpr (kAhead == 1) refill_x();
+    wait(full[slot], phase);
+    multiply_step<Stages, Rings>(
+        weight, sums, ring + slot * Rings::kStep + warp * kStepStages * kStageBytes<Stages>,
+        share.first_stage + i * kStepStages, low_row, low_row + f.tile_rows / 2,
+        x + slot * (Rings::kStep / 16));
+    if (lane == 0) arrive(empty[slot]);
+    // Where there is time all warps have multiplied the step before by now, or soon will have.
+    if constexpr (kAhead > 1) refill_x();
     __syncwarp();
     if (++slot == Rings::kDepth) {
       slot = 0;
@@ -226,42 +279,29 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 2)
   wait_for_copies<0>();
   __syncthreads();
   auto* partials = reinterpret_cast<Sum*>(ring);  // (kRows, kSumStride)
-  sums.template store_rows<Rings::kSumStride>(partials + warp * kTileRows);
+  store_rows<Rings::kSumStride>(sums, partials + warp * kTileRows);
+  // Warps have each a part of the block's rows that their lanes hold.
+  constexpr int kParts = kManyRowsWarps * kTileRows / (4 * kWarp);
+  constexpr int kTurns = kManyRowsWarps / kParts;
+  const int part = warp % kParts;
+  const RowPairs<T> pairs(f, first_tile + part * (kManyRowsWarps / kParts));
   if (f.ranks == 1) {
     __syncthreads();
   } else {
     cluster_barrier();
   }
   // Blocks of a cluster, and their warps, take turns at rows of x.
-  constexpr int kParts = kManyRowsWarps * kTileRows / kWarp;
-  for (int n = share.rank * kManyRowsWarps + warp; n < f.input.rows;
-       n += f.ranks * kManyRowsWarps) {
-    Element<T> y[kParts];
-    Sum whole[kParts] = {};
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      const int tile_row = (first_tile + 2 * part + lane / kTileRows) * f.tile_rows;
-      y[part] = Element<T>(f, TileRow(f, tile_row, lane % kTileRows).or_none(), n);
-    }
-    for (int other = 0; other < f.ranks; ++other) {
-#pragma unroll
-      for (int part = 0; part < kParts; ++part) {
-        const Sum* sum = partials + n * Rings::kSumStride + part * kWarp + lane;
-        if (f.ranks == 1) {
-          whole[part] = *sum;
-        } else {
-          const std::uint32_t word = word_of_block(sum, other);
-          whole[part] += reinterpret_cast<const Sum&>(word);
-        }
-      }
-    }
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      y[part].template write<2>(f, static_cast<float>(whole[part]), f.input.scales);
-    }
+  for (int n = share.rank * kTurns + warp / kParts; n < f.input.rows; n += f.ranks * kTurns) {
+    const Sum* sum = partials + n * Rings::kSumStride + 4 * (part * kWarp + lane);
+    float whole[4];
+    sum_of_blocks(sum, f.ranks, whole);
+    pairs.write(n, whole);
   }
-  // No block's sums go before the others have read them.
-  if (f.ranks > 1) cluster_barrier();
+  // No block's sums go before the others have read them, which they have, as they have used them.
+  if (f.ranks > 1) {
+    tell_cluster();
+    wait_for_cluster();
+  }
 }
 
 }  // namespace vramfit::gpu

@@ -49,6 +49,7 @@ struct WeightStage {
 template <typename Sum_, int kChains = 2, int kGroups = 1>
 struct TensorCoreSums {
   using Sum = Sum_;
+  using Block = TensorCoreSums;
 
   Sum values[kGroups][kChains][4] = {};
 

@@ -21,10 +21,8 @@ class StagedRow {
     const std::uint8_t* first;  ///< a lane's 16 bytes of the first
 
     /// The same for all columns: the sums of the others are not looked at.
-    __device__ auto piece(int index) const {
-      return [from = first + index * kRowBytes](int /*group*/) {
-        return *reinterpret_cast<const uint4*>(from);
-      };
+    __device__ uint4 piece(int index) const {
+      return *reinterpret_cast<const uint4*>(first + index * kRowBytes);
     }
   };
   __device__ Stage stage(int index) const {

@@ -31,11 +31,9 @@ struct StagedRows {
 
   /// Of the row that the lane has a column of; where there is none, of another: its sums are not
   /// looked at.
-  __device__ auto piece(int index) const {
-    const Place at;
-    return [from = first + min(at.g, rows - 1) * stride + index * kRowBytes](int /*group*/) {
-      return *reinterpret_cast<const uint4*>(from);
-    };
+  __device__ uint4 piece(int index) const {
+    return *reinterpret_cast<const uint4*>(first + min(Place().g, rows - 1) * stride +
+                                           index * kRowBytes);
   }
   __device__ uint4 of(int row) const {
     return *reinterpret_cast<const uint4*>(first + row * stride);

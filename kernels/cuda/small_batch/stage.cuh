@@ -45,55 +45,43 @@ struct WeightStage {
   }
 };
 
-/// Of groups of kColumns. `kChains`: sums of each element, which do not wait for each other.
-template <typename Sum_, int kChains = 2, int kGroups = 1>
+/// `kChains`: sums of each element, which do not wait for each other.
+template <typename Sum_, int kChains = 2>
 struct TensorCoreSums {
   using Sum = Sum_;
   using Block = TensorCoreSums;
 
-  Sum values[kGroups][kChains][4] = {};
+  Sum values[kChains][4] = {};
 
-  /// `x`: of a group, what the lane has of it.
-  __device__ void add(const uint4& low, const uint4& high, const auto& x, auto type) {
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      const uint4 own = x(group);
-      Sum(&sums)[kChains][4] = values[group];
-      multiply_add(sums[0], {low.x, high.x, low.y, high.y}, own.x, own.y, type);
-      multiply_add(sums[kChains - 1], {low.z, high.z, low.w, high.w}, own.z, own.w, type);
-    }
+  /// `own`: what the lane has of x.
+  __device__ void add(const uint4& low, const uint4& high, const uint4& own, auto type) {
+    multiply_add(values[0], {low.x, high.x, low.y, high.y}, own.x, own.y, type);
+    multiply_add(values[kChains - 1], {low.z, high.z, low.w, high.w}, own.z, own.w, type);
   }
   /// Those of a block of codes, by the scales of row g and of g + 8.
   __device__ void add_scaled(const TensorCoreSums& block, float low_scale, float high_scale) {
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      Sum(&sums)[4] = values[group][0];
-      sums[0] += low_scale * block.whole(group, 0);
-      sums[1] += low_scale * block.whole(group, 1);
-      sums[2] += high_scale * block.whole(group, 2);
-      sums[3] += high_scale * block.whole(group, 3);
-    }
+    values[0][0] += low_scale * block.whole(0);
+    values[0][1] += low_scale * block.whole(1);
+    values[0][2] += high_scale * block.whole(2);
+    values[0][3] += high_scale * block.whole(3);
   }
   /// In lanes of t = 0, of the first column: of row g or of g + 8.
-  __device__ Sum of_first(bool of_high) const { return whole(0, of_high ? 2 : 0); }
-  /// The lane's sums to their rows and columns of (groups, 16, 8).
+  __device__ Sum of_first(bool of_high) const { return whole(of_high ? 2 : 0); }
+  /// The lane's sums to their rows and columns of (16, 8).
   __device__ void store(Sum* to) const {
     const Place at;
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group, to += kTileRows * kColumns) {
-      Sum* low = to + at.g * kColumns + 2 * at.t;
-      Sum* high = low + 8 * kColumns;
-      low[0] = whole(group, 0);
-      low[1] = whole(group, 1);
-      high[0] = whole(group, 2);
-      high[1] = whole(group, 3);
-    }
+    Sum* low = to + at.g * kColumns + 2 * at.t;
+    Sum* high = low + 8 * kColumns;
+    low[0] = whole(0);
+    low[1] = whole(1);
+    high[0] = whole(2);
+    high[1] = whole(3);
   }
 
  private:
-  __device__ Sum whole(int group, int i) const {
-    if constexpr (kChains == 1) return values[group][0][i];
-    return values[group][0][i] + values[group][1][i];
+  __device__ Sum whole(int i) const {
+    if constexpr (kChains == 1) return values[0][i];
+    return values[0][i] + values[1][i];
   }
 };
 

@@ -172,11 +172,9 @@ struct Fp8Stages : NaturalOrder {
     const int place = at.chunk(at.t);
     const auto low = stage.read<uint4>(place, false);
     const auto high = stage.read<uint4>(place, true);
-    const auto own = x.piece(0);
-    const auto first = [&](int group) { return halves_of(own(group).x, own(group).y); };
-    const auto second = [&](int group) { return halves_of(own(group).z, own(group).w); };
-    sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), first, __half{});
-    sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), second, __half{});
+    const uint4 own = x.piece(0);
+    sums.add(halves_of(low.x, low.y), halves_of(high.x, high.y), halves_of(own.x, own.y), __half{});
+    sums.add(halves_of(low.z, low.w), halves_of(high.z, high.w), halves_of(own.z, own.w), __half{});
   }
 };
 

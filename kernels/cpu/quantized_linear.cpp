@@ -10,19 +10,19 @@ namespace vramfit {
 namespace {
 
 /// Whether the weight is dequantised before it is multiplied.
-bool is_written(const LinearForward& op) {
-  return op.x.shape()[0] > kDirectRows && op.quantized.x_scales == nullptr;
-}
+bool is_written(const LinearForward& op) { return op.quantized.dequantized != nullptr; }
 
 /// Few rows are normalised and quantised here; of more, codes come with their scales, and weights
 /// that are dequantised first have the workspace for it, though plain loops write none back.
 void require_contract(const LinearForward& op) {
   const QuantizedOperands& quantized = op.quantized;
-  const bool few = op.x.shape()[0] <= kFusedRows;
+  const std::int64_t rows = op.x.shape()[0];
+  const bool few = rows <= kFusedRows;
   require(few || !quantized.quantizes_x, "linear: many rows are quantised before");
   require(!few || quantized.x_scales == nullptr, "linear: few rows are quantised by the linear");
   const bool written = is_written(op);
-  require(written == (quantized.dequantized != nullptr),
+  const bool of_codes = quantized.x_scales != nullptr;
+  require(written ? !few && !of_codes : rows <= kDirectRows || of_codes,
           "linear: weights of many rows are dequantised first, and those alone");
   if (!written) return;
   const Shape& weight = op.weight.stored();

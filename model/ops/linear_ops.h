@@ -20,7 +20,7 @@ struct InputNorm {
 /// Where inputs are in 8 bits as well, sums are of products of codes, in fp32 or int32, and scaled
 /// once: kFusedRows rows at most are quantised by what multiplies them, more come as `x_scales`
 /// says. Where the weight alone is, it is read as code · scale, codes rounded to y's format:
-/// of at most kDirectRows rows by what multiplies it, of more by way of `dequantized`, rounded to
+/// of at most direct_rows by what multiplies it, of more by way of `dequantized`, rounded to
 /// y's format, as many of its rows at a time as that holds.
 struct QuantizedOperands {
   const Tensor* x_scales = nullptr;       ///< (N), fp32: x is in 8 bits

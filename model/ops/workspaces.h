@@ -70,8 +70,10 @@ std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format
 /// At most so many rows are quantised by the linear that multiplies them.
 inline constexpr std::int64_t kFusedRows = 16;
 
-/// At most so many rows multiply a weight that alone is quantised without writing it anywhere.
+/// At most so many rows multiply a weight that alone is quantised without writing it anywhere: on
+/// Hopper, whose tensor cores take a weight's rows from registers.
 inline constexpr std::int64_t kDirectRows = 64;
+constexpr std::int64_t direct_rows(Arch arch) { return arch.sm == 90 ? kDirectRows : kFusedRows; }
 
 /// At most so many rows are normalised by the linear that multiplies them, each of whose blocks
 /// does it again; kFusedRows where it quantises them as well, which is done once, of aligned rows.
@@ -80,7 +82,7 @@ constexpr std::int64_t normed_rows(bool quantizes_x) {
   return quantizes_x ? kFusedRows : kNormedRows;
 }
 
-/// Rows of a quantised weight that are dequantised at a time, where more than kDirectRows multiply
+/// Rows of a quantised weight that are dequantised at a time, where more than direct_rows multiply
 /// it: of 128 MiB at most, in whole tiles of a GEMM.
 std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format);
 

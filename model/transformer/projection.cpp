@@ -37,7 +37,7 @@ QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& 
     rows_ = context.linear_input({"quantized_input", p.layer}, x.shape());
     scales_ = context.statistics({"input_scales", p.layer}, {tokens});
     context.device.run(Quantize{x, rows_, &scales_, 0});
-  } else if (tokens > kDirectRows) {
+  } else if (tokens > direct_rows(context.device.arch())) {
     const Shape& stored = weight.stored();
     const std::int64_t rows = dequantized_rows(stored[0], stored[1], x.format());
     dequantized_ = {context.ledger,

@@ -73,7 +73,8 @@ inline int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
-/// Whether it has the instructions of warpgroup.cuh, which are sm_90a's alone.
+/// Whether it, and any other that the process uses, has the instructions of warpgroup.cuh, which
+/// are sm_90a's alone.
 inline bool has_warpgroups() {
   static const bool has = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
   return has;

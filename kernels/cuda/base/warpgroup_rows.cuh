@@ -11,7 +11,8 @@
 
 namespace vramfit::gpu {
 
-/// Where two of those begin, of `columns` columns each; of further ones, in units of 16 bytes.
+/// The lower half of a descriptor of two of those, of `columns` columns each; a further one is as
+/// many 16 bytes on.
 __device__ inline unsigned unswizzled_matrix(unsigned shared, int columns) {
   return (shared & 0x3FFFF) >> 4 | static_cast<unsigned>(columns) << 16;
 }
@@ -33,9 +34,6 @@ __device__ void show_rows(std::uint32_t (&rows)[kProducts][4]) {
 #pragma unroll
   for (int i = 0; i < 4 * kProducts; ++i) asm volatile("" : "+r"(rows[i / 4][i % 4])::"memory");
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-__device__ inline void commit_rows() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 /// Until then sums are the tensor cores'.
 __device__ inline void wait_for_rows(auto& sums) {

@@ -43,9 +43,8 @@ bool is_small_batch(const Op& op, const Tensor& y, Arch arch) {
   if (!is_quantized(op.weight.format())) return rows <= kNormedRows || beats_gemm(op.x, arch);
   if (op.quantized.quantizes_x) return true;
   const bool codes = op.quantized.x_scales != nullptr;
-  const bool multiplies =
-      !codes || (arch.sm == 90 && op.x.format() == Format(DType::Int8) && is_16_bit(y.format()));
-  return multiplies && rows <= kDirectRows;
+  const bool multiplies = !codes || (op.x.format() == Format(DType::Int8) && is_16_bit(y.format()));
+  return multiplies && rows <= direct_rows(arch);
 }
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }

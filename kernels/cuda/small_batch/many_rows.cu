@@ -94,8 +94,8 @@ bool launch_stages(SmallBatch<T> f, const Stages& weight, const Tensor& workspac
 /// Whether the weight's rows are what RowPairs has.
 template <typename T>
 bool in_pairs(const SmallBatch<T>& f) {
-  const auto aligned = [](const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 8 == 0;
+  const auto aligned = [](const auto* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % (2 * sizeof(*pointer)) == 0;
   };
   return (f.gated ? f.out / 2 : f.out) % 2 == 0 && aligned(f.weight_scales) && aligned(f.bias) &&
          aligned(f.residual) && aligned(f.y) && aligned(f.act);

@@ -46,6 +46,7 @@ struct ManyRowsRing {
 
 /// Rows of x as the product reads them: (stages, chunks, kRows, 16 bytes). A chunk is a word each
 /// of four lanes' 16 bytes, so that pairs of chunks are what the lanes have of a product's depth.
+/// Of rows that there are not nothing is written: their sums are not looked at.
 template <typename Stages, int kRows, typename T>
 __global__ void __launch_bounds__(256) arrange_rows(const InputRows<T> r, uint4* to) {
   take_turn();
@@ -135,8 +136,8 @@ __device__ void multiply_step(const Stages& weight, Sums& sums, const std::uint8
   constexpr int kRows = Rings::kRows;
   constexpr int kStageProducts =
       Stages::kElements * static_cast<int>(sizeof(Input)) / kProductBytes;
-  x = __shfl_sync(kWholeWarp, x,
-                  0);  // which tells the compiler that the warp's lanes have the same
+  // The warp's lanes have the same: that is for the compiler.
+  x = __shfl_sync(kWholeWarp, x, 0);
   const auto multiply = [&](auto& to, int s) {
     const std::uint8_t* own = codes + s * kStageBytes<Stages>;
     weight.multiply(to,
@@ -181,7 +182,11 @@ __device__ void sum_of_blocks(const Sum* from, int ranks, float (&whole)[4]) {
     }
   }
 #pragma unroll
-  for (int i = 0; i < 4; ++i) whole[i] = static_cast<float>(sums[i]);
+  for (int i = 0; i < 4; ++i) {
+    whole[i] = static_cast<float>(sums[i]);
+    // It is read here, also by lanes that write nothing.
+    asm volatile("" : "+f"(whole[i])::"memory");
+  }
 }
 
 template <typename T, typename Stages, int kGroups>
@@ -297,7 +302,7 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 1)
     sum_of_blocks(sum, f.ranks, whole);
     pairs.write(n, whole);
   }
-  // No block's sums go before the others have read them, which they have, as they have used them.
+  // No block's sums go before the others have read them, see sum_of_blocks.
   if (f.ranks > 1) {
     tell_cluster();
     wait_for_cluster();

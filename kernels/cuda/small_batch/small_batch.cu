@@ -9,14 +9,13 @@
 #include "kernels/cuda/small_batch/one_row.cuh"
 #include "kernels/cuda/small_batch/small_batch.h"
 #include "kernels/cuda/small_batch/stages_of.cuh"
-#include "model/ops/workspaces.h"
 
 // Which kernel multiplies, and the one of 2 to 8 rows: blocks stay for the whole product, one on
 // each multiprocessor. A block takes a tile of 16 rows of the weight after the other, or of
 // clusters of blocks each has its part of the rows' columns; its warps take turns at the tile's
 // stages, each with a ring of its own that runs ahead, from tile to tile, and begins to fill before
-// the kernel's inputs are there. One row has a kernel of its own, see one_row.cuh, and so have 9 to
-// 64, see many_rows.cuh.
+// the kernel's inputs are there. One row has a kernel of its own, see one_row.cuh, and on sm_90 so
+// have 9 to 64 but of fp8, see many_rows.cuh: elsewhere as many go at a time as there is room for.
 
 namespace vramfit {
 namespace {
@@ -255,7 +254,8 @@ void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t r
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
   } else {
-    expect(f.input.encoded == nullptr, "linear: codes are of many aligned rows, on sm_90");
+    expect(f.input.encoded == nullptr,
+           "linear: codes are of rows that are aligned and in pairs, on sm_90");
     if (rows == 1 && launch_one_row_of<T, Codes>(f, stages, stream)) return;
     launch_stages<T, Stages, Codes>(f, stages, rows, workspace, stream);
   }

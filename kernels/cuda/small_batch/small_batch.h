@@ -15,7 +15,8 @@ bool beats_gemm(const Tensor& x, Arch arch);
 /// from memory into registers and no further. What the contract has around the product (norm and
 /// quantisation of the rows before, scales, bias, residual and activation after) is done by the
 /// same kernel, so that decoding starts few of them; 2 to 16 rows that are quantised are so by a
-/// kernel before it (encode_rows.cuh), once for all blocks.
+/// kernel before it (encode_rows.cuh), once for all blocks, and on Hopper 9 to 64 are arranged by
+/// one as products read them, into the GEMM workspace.
 void launch_small_batch(const LinearForward& op, cudaStream_t stream);
 void launch_small_batch(const MlpUpForward& op, cudaStream_t stream);
 

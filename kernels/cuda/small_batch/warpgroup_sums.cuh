@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/base/warpgroup.cuh"
 #include "kernels/cuda/base/warpgroup_rows.cuh"
 #include "kernels/cuda/small_batch/stage.cuh"
 
@@ -29,7 +30,7 @@ class Products {
     show_rows(rows_);
 #pragma unroll
     for (int i = 0; i < kMost; ++i) multiply_rows(sums, rows_[i], columns_[i], Input{});
-    commit_rows();
+    commit_products();
   }
 
  private:

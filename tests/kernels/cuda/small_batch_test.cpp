@@ -71,7 +71,8 @@ class SmallBatchTest : public testing::TestWithParam<Case> {
   }
   /// Whether more than kFusedRows come here as they are.
   bool multiplies_many() const {
-    return precision().quantized() && precision().inputs != precision().linears;
+    return precision().quantized() && precision().inputs != precision().linears &&
+           direct_rows(gpu().arch()) > kFusedRows;
   }
   std::vector<std::int64_t> activated_rows() const {
     std::vector<std::int64_t> rows = {1, 3, 8, 16};

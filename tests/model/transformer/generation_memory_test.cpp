@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "model/errors.h"
@@ -157,6 +158,24 @@ TEST(GenerationMemory, RewindingDecodesAgainInTheSameMemory) {
     generator.decode();
     EXPECT_EQ(ledger.allocated(), allocated);
     EXPECT_EQ(ledger.stages().back().peak, ledger.stages()[2].peak);
+  }
+}
+
+TEST(GenerationMemory, OnlyHopperMultipliesManyRowsWithCodesOfFourBits) {
+  GenerationOptions options = options_for(DType::Bf16, 1, 17);
+  options.precision = parse_model_precision("int4");
+  const auto dequantizes = [&](int sm, std::int64_t rows) {
+    options.seq = rows;
+    const RunReport report = dry_run(VirtualGpu{Arch{sm}}, shallow("llama2-7b"), options);
+    return std::any_of(report.events.begin(), report.events.end(), [](const Event& event) {
+      return event.name == Name{"dequantized", 0};
+    });
+  };
+  for (const int sm : {80, 89, 90, 100}) {
+    EXPECT_FALSE(dequantizes(sm, 16)) << sm;
+    EXPECT_EQ(dequantizes(sm, 17), sm != 90) << sm;
+    EXPECT_EQ(dequantizes(sm, 64), sm != 90) << sm;
+    EXPECT_TRUE(dequantizes(sm, 65)) << sm;
   }
 }
 

@@ -51,9 +51,8 @@ class ChunkedLoss {
   /// The chunk's `count` tokens from `first` on.
   void fill_logits(std::int64_t first, std::int64_t count) const {
     for (std::int64_t n = 0; n < count; ++n) {
-      for (std::int64_t v = 0; v < stored_; ++v) {
-        logits_[n][v] = static_cast<Element>(dot(hidden_[first + n], 1, weight_[v], 1, width_));
-      }
+      dots(hidden_[first + n], 1, weight_[0], 1, width_, width_, stored_,
+           [&](std::int64_t v, Sum sum) { logits_[n][v] = static_cast<Element>(sum); });
     }
   }
 
@@ -78,23 +77,21 @@ class ChunkedLoss {
   /// Into fp32 sums where there are any, else straight into the gradient.
   void add_to_dweight(std::int64_t first, std::int64_t count) const {
     for (std::int64_t v = 0; v < stored_; ++v) {
-      for (std::int64_t c = 0; c < width_; ++c) {
-        const Sum sum = dot(logits_[0] + v, stored_, hidden_[first] + c, width_, count);
+      const auto add = [&](std::int64_t c, Sum sum) {
         if (dweight_sum_ != nullptr) {
           store(dweight_sum_[v * width_ + c], static_cast<float>(sum), first > 0);
         } else {
           store(dweight_[v * width_ + c], sum, first > 0 || op_.accumulate_dweight);
         }
-      }
+      };
+      dots(logits_[0] + v, stored_, hidden_[first], width_, 1, count, width_, add);
     }
   }
 
   void fill_dhidden(std::int64_t first, std::int64_t count) const {
     for (std::int64_t n = 0; n < count; ++n) {
-      for (std::int64_t c = 0; c < width_; ++c) {
-        hidden_[first + n][c] =
-            static_cast<Element>(dot(logits_[n], 1, weight_[0] + c, width_, stored_));
-      }
+      dots(logits_[n], 1, weight_[0], width_, 1, stored_, width_,
+           [&](std::int64_t c, Sum sum) { hidden_[first + n][c] = static_cast<Element>(sum); });
     }
   }
 

@@ -20,12 +20,11 @@ void forward(const LinearForward& op) {
   const Element* residual = input<Element>(op.residual, rows * out);
   const auto y = output<Element>(op.y, rows, out);
   for (std::int64_t n = 0; n < rows; ++n) {
-    for (std::int64_t o = 0; o < out; ++o) {
-      Accumulator<Element> sum = dot(x[n], 1, weight[o], 1, in);
+    dots(x[n], 1, weight[0], 1, in, in, out, [&](std::int64_t o, Accumulator<Element> sum) {
       if (bias != nullptr) sum += bias[o];
       if (residual != nullptr) sum += residual[n * out + o];
       y[n][o] = static_cast<Element>(sum);
-    }
+    });
   }
 }
 
@@ -61,9 +60,8 @@ void backward_input(const LinearBackwardInput& op) {
   const auto weight = multiplied(op, read);
   const auto dx = output<Element>(op.dx, rows, in);
   for (std::int64_t n = 0; n < rows; ++n) {
-    for (std::int64_t i = 0; i < in; ++i) {
-      store(dx[n][i], dot(dy[n], 1, weight[0] + i, in, out), op.accumulate);
-    }
+    dots(dy[n], 1, weight[0], in, 1, out, in,
+         [&](std::int64_t i, Accumulator<Element> sum) { store(dx[n][i], sum, op.accumulate); });
   }
 }
 
@@ -91,9 +89,9 @@ void backward_weight(const LinearBackwardWeight& op) {
   const auto dy = input<Element>(op.dy, rows, out);
   const auto dweight = output<Element>(op.dweight, out, in);
   for (std::int64_t o = 0; o < out; ++o) {
-    for (std::int64_t i = 0; i < in; ++i) {
-      store(dweight[o][i], dot(dy[0] + o, out, x[0] + i, in, rows), op.accumulate_dweight);
-    }
+    dots(dy[0] + o, out, x[0], in, 1, rows, in, [&](std::int64_t i, Accumulator<Element> sum) {
+      store(dweight[o][i], sum, op.accumulate_dweight);
+    });
   }
 }
 

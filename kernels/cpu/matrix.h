@@ -74,6 +74,30 @@ Accumulator<A> dot(const A* a, std::int64_t a_step, const B* b, std::int64_t b_s
   return sum;
 }
 
+/// Calls `take` with each `j` below `columns` and Σ a[i · a_step] · b[i · b_step + j · b_next] for
+/// i below `count`: dot's sums to the bit, but several at once, since each addition waits for the
+/// one before.
+template <typename A, typename B, typename Take>
+void dots(const A* a, std::int64_t a_step, const B* b, std::int64_t b_step, std::int64_t b_next,
+          std::int64_t count, std::int64_t columns, const Take& take) {
+  constexpr std::int64_t kAbreast = 8;
+  std::int64_t first = 0;
+  for (; first + kAbreast <= columns; first += kAbreast) {
+    Accumulator<A> sums[kAbreast] = {};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto factor = static_cast<Accumulator<A>>(a[i * a_step]);
+      const B* factors = b + i * b_step + first * b_next;
+      for (std::int64_t j = 0; j < kAbreast; ++j) {
+        sums[j] += factor * static_cast<Accumulator<A>>(factors[j * b_next]);
+      }
+    }
+    for (std::int64_t j = 0; j < kAbreast; ++j) take(first + j, sums[j]);
+  }
+  for (; first < columns; ++first) {
+    take(first, dot(a, a_step, b + first * b_next, b_step, count));
+  }
+}
+
 /// to = value, or to += value, rounded once.
 template <typename Element>
 void store(Element& to, Accumulator<Element> value, bool accumulate) {

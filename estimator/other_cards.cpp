@@ -10,7 +10,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::int64_t kSchema = 1;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;
 /// Rules that ask for a compute capability get an A100's.
 constexpr int kLikeSm = 80;
 constexpr int kLikeMultiprocessors = 108;
@@ -35,7 +35,7 @@ Card read_card(const nlohmann::json& object, const std::string& source) {
   card.arch = {kLikeSm};
   card.multiprocessors = kLikeMultiprocessors;
   card.vram = static_cast<std::uint64_t>(
-      sourced(json, object, "memory", "value").integer("value", 1, kMostBytes));
+      sourced(json, object, "memory", "value").integer("value", 1, kMostMemory));
   // Nothing is known of it but that it is not nothing: it may be as much as CUDA's.
   card.overhead.source =
       "not known of " + std::string(name(card.platform)) + "; it may be as much as CUDA's";

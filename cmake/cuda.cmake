@@ -23,6 +23,12 @@ if(NOT DEFINED obstacle)
   # CMake 3.25 knows CUDA's dialects up to C++17.
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  # Kernels that no GPU will run, see .ci/run: nothing around them is to be fast either. nvcc hands its -O to the
+  # host's compiler.
+  if(CMAKE_CUDA_FLAGS MATCHES "Ofast-compile=max")
+    set(VRAMFIT_CUDA_COMPILES_ONLY ON)
+    set(CMAKE_CUDA_FLAGS_RELEASE -DNDEBUG)
+  endif()
   message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} found: building kernels/cuda")
 elseif(VRAMFIT_CUDA STREQUAL ON)
   message(FATAL_ERROR "CUDA ${obstacle}. Without it, use the preset cpu.")

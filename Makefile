@@ -92,13 +92,12 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
 # PyTorch is fetched and unpacked, which takes a minute of one core, while what is tested is compiled. That goes in
-# two lanes, since installing, linking and packing keep one core busy: the page first, as linking it would be what is
-# waited for last.
+# two lanes, since installing, linking and packing keep one core busy: the wheel, which is mostly that, beside the page.
 test: system  ## every test, C++ and Python
 	@mkdir -p build
 	@$(MAKE) build/exact/exact.stamp >build/exact.log 2>&1 & exact=$$!; \
 	trap 'kill $$exact 2>/dev/null || true' EXIT; \
-	CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc) $(MAKE) --jobs=2 tested; \
+	export CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc); $(MAKE) build; $(MAKE) --jobs=2 tested; \
 	wait $$exact || { cat build/exact.log; echo 'Tests that want PyTorch are left out: see above'; }
 	scripts/test $(PRESET)
 

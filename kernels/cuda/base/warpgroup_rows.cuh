@@ -18,14 +18,14 @@ __device__ inline unsigned unswizzled_matrix(unsigned shared, int columns) {
 }
 
 template <int kGroups>
-__device__ void hold(float (&sums)[kGroups][1][4]) {
+__device__ void hold(float (&sums)[kGroups][4]) {
 #pragma unroll
-  for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+f"(sums[i / 4][0][i % 4])::"memory");
+  for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+f"(sums[i / 4][i % 4])::"memory");
 }
 template <int kGroups>
-__device__ void hold(int (&sums)[kGroups][1][4]) {
+__device__ void hold(int (&sums)[kGroups][4]) {
 #pragma unroll
-  for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+r"(sums[i / 4][0][i % 4])::"memory");
+  for (int i = 0; i < 4 * kGroups; ++i) asm volatile("" : "+r"(sums[i / 4][i % 4])::"memory");
 }
 
 /// Rows in registers are there, before products read them; waits for the warpgroup.
@@ -42,7 +42,7 @@ __device__ inline void wait_for_rows(auto& sums) {
 }
 
 #define VRAMFIT_SUMS_4(kind, g) \
-  kind(sums[g][0][0]), kind(sums[g][0][1]), kind(sums[g][0][2]), kind(sums[g][0][3])
+  kind(sums[g][0]), kind(sums[g][1]), kind(sums[g][2]), kind(sums[g][3])
 #define VRAMFIT_SUMS_8(kind, g) VRAMFIT_SUMS_4(kind, g), VRAMFIT_SUMS_4(kind, g + 1)
 #define VRAMFIT_SUMS_16(kind, g) VRAMFIT_SUMS_8(kind, g), VRAMFIT_SUMS_8(kind, g + 2)
 #define VRAMFIT_SUMS_32(kind, g) VRAMFIT_SUMS_16(kind, g), VRAMFIT_SUMS_16(kind, g + 4)
@@ -56,9 +56,9 @@ __device__ inline void wait_for_rows(auto& sums) {
   "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, {%32, %33, " \
   "%34, %35}, columns, 1"
 
-/// sums (groups, 1, 4) += rows · columns.
+/// sums (groups, 4) += rows · columns.
 #define VRAMFIT_ROWS(groups, Sum, kind, sums_of, Input, shape, operands, matrix, more)            \
-  __device__ inline void multiply_rows(Sum(&sums)[groups][1][4], const std::uint32_t(&a)[4],      \
+  __device__ inline void multiply_rows(Sum(&sums)[groups][4], const std::uint32_t(&a)[4],         \
                                        unsigned columns, Input /*type*/) {                        \
     constexpr unsigned kEightColumns = 8;                                                         \
     asm volatile("{\n.reg .b64 columns;\nmov.b64 columns, " matrix                                \

@@ -32,12 +32,12 @@ struct ManyRowsRing {
   static constexpr int kThreads = kManyRowsWarps * kWarp;
   static constexpr int kRows = kGroups * kColumns;
   static constexpr int kXBytes = 16 * kStageSlots<Stages> * kRows;
-  static constexpr int kStageStep = kManyRowsWarps * kStageBytes<Stages> + kXBytes;
+  static constexpr int kStageRingBytes = kManyRowsWarps * kStageBytes<Stages> + kXBytes;
   /// Sums of a row of x; rows' are in different banks.
   static constexpr int kSumStride = kManyRowsWarps * kTileRows + 4;
   static constexpr int kSumBytes = kRows * kSumStride * 4;
   static constexpr int kRoom = (216 << 10) - Stages::kTableBytes;
-  static constexpr int kStep = kStepStages * kStageStep;
+  static constexpr int kStep = kStepStages * kStageRingBytes;
   static constexpr int kXAt = kStepStages * kManyRowsWarps * kStageBytes<Stages>;
   static constexpr int kDepth = std::min(kRoom / kStep, 8);
   static constexpr int kBytes = std::max(kDepth * kStep, kSumBytes);
@@ -115,15 +115,15 @@ struct SharedRows {
 
 /// Sums of the rows of x: (kRows, kStride), rows of the weight beside each other.
 template <int kStride, typename Sum, int kGroups>
-__device__ void store_rows(const Sum (&sums)[kGroups][1][4], Sum* to) {
+__device__ void store_rows(const Sum (&sums)[kGroups][4], Sum* to) {
   const Place at;
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
     Sum* even = to + (group * kColumns + 2 * at.t) * kStride + at.g;
-    even[0] = sums[group][0][0];
-    even[kStride] = sums[group][0][1];
-    even[8] = sums[group][0][2];
-    even[kStride + 8] = sums[group][0][3];
+    even[0] = sums[group][0];
+    even[kStride] = sums[group][1];
+    even[8] = sums[group][2];
+    even[kStride + 8] = sums[group][3];
   }
 }
 
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(kManyRowsWarps* kWarp, 1)
         share.first_stage + i * kStepStages, low_row, low_row + f.tile_rows / 2,
         x + slot * (Rings::kStep / 16));
     if (lane == 0) arrive(empty[slot]);
-    // Where there is time all warps have multiplied the step before by now, or soon will have.
+    // By now all warps have multiplied the step before, or soon will have.
     if constexpr (kAhead > 1) refill_x();
     __syncwarp();
     if (++slot == Rings::kDepth) {

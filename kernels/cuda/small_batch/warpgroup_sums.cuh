@@ -12,14 +12,15 @@ namespace vramfit::gpu {
 /// Sums of a warpgroup's products, of which each warp has its 16 rows: those of g and g + 8 with
 /// columns 2t and 2t + 1 of each group, see Place.
 template <typename Sum, int kGroups>
-using GroupSums = Sum[kGroups][1][4];
+using GroupSums = Sum[kGroups][4];
 
 /// Products that have not begun, at most `kMost`. `kRows`: of x.
 template <typename Sum_, typename Input, int kRows, int kMost>
 class Products {
  public:
   using Sum = Sum_;
-  using Sums = GroupSums<Sum, kRows / kColumns>;
+  static constexpr int kGroups = kRows / kColumns;
+  using Sums = GroupSums<Sum, kGroups>;
 
   /// `columns`: the first of two matrices, see SharedRows.
   __device__ void add(const uint4& low, const uint4& high, unsigned columns, Input /*type*/) {
@@ -68,10 +69,10 @@ class ScaledBlocks {
     wait_for_rows(block_);
     begun_ = false;
 #pragma unroll
-    for (int group = 0; group < static_cast<int>(sizeof(Sums) / sizeof(sums_[0])); ++group) {
+    for (int group = 0; group < Block::kGroups; ++group) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        sums_[group][0][i] += (i < 2 ? low_scale_ : high_scale_) * block_[group][0][i];
+        sums_[group][i] += (i < 2 ? low_scale_ : high_scale_) * block_[group][i];
       }
     }
   }
@@ -79,8 +80,8 @@ class ScaledBlocks {
  private:
   __device__ static void clear(Sums& sums) {
 #pragma unroll
-    for (int i = 0; i < static_cast<int>(sizeof(Sums) / sizeof(sums[0][0][0])); ++i) {
-      sums[i / 4][0][i % 4] = 0;
+    for (int i = 0; i < 4 * Block::kGroups; ++i) {
+      sums[i / 4][i % 4] = 0;
     }
   }
 

@@ -62,8 +62,8 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
         Sizes{8, 384, 144}, Sizes{9, 4096, 80}, Sizes{16, 512, 128}, Sizes{17, 128, 16},
         Sizes{32, 1152, 2064}, Sizes{33, 4096, 80}, Sizes{40, 256, 208}, Sizes{64, 4224, 528},
         Sizes{65, 384, 144}, Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064},
-        // On sm_90 many steps of a block; and as many tiles as 132 multiprocessors' clusters of
-        // three blocks are too few for, and of two.
+        // On sm_90 many steps of a block; and more tiles than an H200 has room for clusters of
+        // four blocks, and of two.
         Sizes{16, 28672, 16}, Sizes{33, 28672, 16}, Sizes{64, 28672, 16}, Sizes{24, 1152, 10000},
         Sizes{24, 1152, 17040}}) {
     Lab lab(type);

@@ -92,14 +92,29 @@ __global__ void combine_splits(const float* partial, const float2* sums, int spl
   if (column < head_dim) out[row * head_dim + column] = from_float<T>(total / sum);
 }
 
-/// As many splits as there is room for at once where the cache is full: a second round would be
-/// shorter than the first. How long the cache is only the device knows. `room`: of blocks.
+/// Splits of a cache, at most `most`. Where all blocks are at work at once, as many as still are: a
+/// second round would be shorter than the first. Where there are rounds without splits, as many as
+/// fill the last, if that saves the fifth that it takes to add splits up.
+std::int64_t splits_of(std::int64_t blocks, std::int64_t room, std::int64_t most) {
+  if (blocks <= room) return std::clamp<std::int64_t>(room / blocks, 1, most);
+  constexpr std::int64_t kMostOfRounds = 4;
+  constexpr double kWorth = 0.8;
+  const auto time = [&](std::int64_t splits) {
+    return static_cast<double>(ceil_divide(blocks * splits, room)) / static_cast<double>(splits);
+  };
+  std::int64_t best = 1;
+  for (std::int64_t splits = 2; splits <= std::min(kMostOfRounds, most); ++splits) {
+    if (time(splits) < kWorth * time(best)) best = splits;
+  }
+  return best;
+}
+
+/// How long the cache is only the device knows: splits are those of a full one. `room`: of blocks.
 template <typename T, typename Stored>
 void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks, std::int64_t room,
            std::int64_t rows) {
   const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
-  const std::int64_t at_once = std::max<std::int64_t>(room / blocks, 1);
-  d.splits = static_cast<int>(std::min({kDecodeSplits, worth, at_once}));
+  d.splits = static_cast<int>(splits_of(blocks, room, std::min(kDecodeSplits, worth)));
   if (d.splits == 1) return;
   d.partial_sums = op.workspace.as<float2>();
   d.partial = op.workspace.as<float>() + 2 * rows * d.splits;

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from page import START, fit, opened, say, settled, state
+from page import START, advised, fit, opened, say, settled, state
 
 _ASKED = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090 --advise"
 
@@ -12,12 +12,12 @@ def test_advice_on_several_gpus_sets_them(browser):
     """Each of fit's has a button after those for one GPU; the first gives what it promises."""
     promised = fit(*_ASKED.split())["on_several_gpus"]
     page = opened(browser, START)
-    settled(page)
+    advised(page)
     ways = page.locator("#advice h3 ~ .ways .way")
     assert ways.count() == len(promised) > 1
     assert promised[0]["launch"] in ways.first.inner_text()
     ways.first.click()
-    settled(page)
+    advised(page)
     assert state(page, "answer.total") == promised[0]["total"]
     assert say(page, "#verdict") == promised[0]["verdict"]
     assert page.locator("#f-gpus").input_value() == str(state(page, "answer.asked.gpus"))
@@ -28,7 +28,7 @@ def test_advice_on_several_gpus_sets_them(browser):
 def test_advice_is_shown_as_it_is_found(browser):
     """Lines come one after the other, and none goes again."""
     page = opened(browser, START)
-    settled(page)
+    advised(page)
     page.evaluate(
         """() => {
           globalThis.seen = [];
@@ -39,7 +39,7 @@ def test_advice_is_shown_as_it_is_found(browser):
           vramfitPage.state.change({ ...vramfitPage.state.question, seq: '4096' });
         }"""
     )
-    settled(page)
+    advised(page)
     seen = [set(lines) for lines in page.evaluate("seen")]
     assert len(seen) > 2
     assert all(fewer <= more for fewer, more in pairwise(seen))
@@ -50,7 +50,6 @@ def test_advice_is_shown_as_it_is_found(browser):
 def test_a_pipeline_is_a_choice_of_vramfits_own_step(browser):
     page = opened(browser, f"{START}&runtime=vramfit&gpus=4")
     page.locator("#f-strategy").select_option("pipeline")
-    settled(page)
     assert state(page, "answer.asked.strategy") == "pipeline"
     page.context.close()
 

@@ -111,9 +111,20 @@ def ask(page: Page, question: str) -> None:
     )
 
 
-def settled(page: Page) -> None:
-    """What the worker has to say is there."""
+def linked(page: Page) -> None:
+    """Its address has the question, and the worker may have begun."""
     page.wait_for_timeout(250)
+
+
+def advised(page: Page) -> None:
+    """The worker has told formulas and advice, which come first."""
+    linked(page)
+    until(page, "document.querySelector('#advice-wait').hidden")
+
+
+def settled(page: Page) -> None:
+    """All that the worker has to say is there: seconds later, for searches on every card."""
+    linked(page)
     until(page, "vramfitPage.background.idle")
 
 

@@ -13,10 +13,12 @@ from page import (
     OPENS,
     ROOT,
     START,
+    advised,
     answered,
     ask,
     fit,
     link,
+    linked,
     opened,
     say,
     settled,
@@ -56,7 +58,7 @@ def test_it_opens_at_what_does_not_fit_and_what_makes_it(fresh):
     assert "Hatched: what the card has no room for." in say(page, "#bar-says")
     assert f" to {most / 1e9:.2f} GB." in say(page, "#bar-says")
     assert page.locator("#advice-wait").is_visible() or page.locator(".way").count() > 0
-    settled(page)
+    advised(page)
     assert not page.locator("#advice-wait").is_visible()
     assert page.locator(".way .what").first.inner_text() == "Activation checkpointing"
     assert page.url.endswith(
@@ -119,10 +121,8 @@ def test_choices_that_no_longer_go_together_are_taken_back(page):
     page.get_by_label("Inference").check()
     assert "train" not in state(page)
     page.locator("#f-precision").select_option("nf4")
-    settled(page)
     assert state(page, "answer.asked.precision") == "nf4"
     page.locator("#f-runtime").select_option("article")
-    settled(page)
     assert state(page, "answer.runtime") == "article"
     assert not page.locator('[data-field="optimizer"]').is_visible()
 
@@ -156,32 +156,31 @@ def test_several_gpus(page):
     page.locator("#card").select_option("h100-80gb")
     page.locator("#f-gpus").select_option("4")
     page.locator("#f-strategy").select_option("fsdp")
-    settled(page)
     assert state(page, "answer.asked.strategy") == "fsdp"
     assert "on each of 4 GPUs under fsdp" in say(page, "#what-runs")
     assert state(page, "answer.components.communication") > 0
 
 
 def test_advice_is_a_button_that_sets_the_controls(page):
-    settled(page)
+    advised(page)
     way = page.locator(".way").first
     assert "LoRA of rank 16" in way.inner_text()
     way.click()
     assert say(page, "#verdict") == "FITS"
     assert state(page)["lora"] == "16"
     assert page.locator("#f-checkpoint").input_value() == "full"
-    settled(page)
+    advised(page)
     assert "nothing has to be changed" in say(page, "#advice")
 
 
 def test_every_advice_gives_the_total_it_promises(page):
-    settled(page)
-    advised = fit(*asked(), "--advise")
-    advice = advised["advice"] + advised["on_several_gpus"]
-    assert page.locator(".way").count() == len(advice) > len(advised["advice"]) > 1
+    advised(page)
+    found = fit(*asked(), "--advise")
+    advice = found["advice"] + found["on_several_gpus"]
+    assert page.locator(".way").count() == len(advice) > len(found["advice"]) > 1
     for index, promised in enumerate(advice):
         ask(page, START)
-        settled(page)
+        advised(page)
         page.locator(".way").nth(index).click()
         until(page, "!document.querySelector('#calculator').hasAttribute('aria-busy')")
         assert state(page, "answer.total") == promised["total"]
@@ -192,7 +191,7 @@ def test_a_link_holds_the_whole_state(browser):
     page = opened(
         browser, link(model="qwen2-7b", batch=2, seq=4096, gpu="l4", quant="nf4", axis="seq")
     )
-    settled(page)
+    linked(page)
     assert state(page, "answer.asked.quant.format") == "nf4"
     assert page.locator("#f-quant").input_value() == "nf4"
     assert page.locator("#card").input_value() == "l4"
@@ -220,7 +219,7 @@ def test_a_switch_of_fits_is_one_of_a_link(page, switch):
     assert say(page, "#verdict") == "OOM"
     name = switch.split("=")[0]
     assert say(page, "#command").endswith(f" --{name}")
-    settled(page)
+    linked(page)
     assert page.url.endswith(f"&{name}")
 
 
@@ -265,12 +264,12 @@ def test_stale_questions_are_dropped(fresh):
 
 
 def test_formulas_beside_it(page):
-    settled(page)
+    advised(page)
     flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090"
     for formula in fit(*flags.split(), "--formulas")["formulas"]:
         assert formula["name"] in say(page, "#formulas")
     ask(page, link(model="llama2-7b", train=True, lora="16", gpu="rtx4090"))
-    settled(page)
+    advised(page)
     flags = "--model llama2-7b --train --lora 16 --gpu rtx4090"
     for formula in fit(*flags.split(), "--formulas")["formulas"]:
         where = "#no-formulas" if formula["total"] is None else "#formulas"
@@ -339,9 +338,7 @@ def test_a_setting_stays_while_it_applies(page, question, field, value):
 
 def test_a_script_that_keeps_the_loss_alone(page):
     ask(page, "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=h200")
-    settled(page)
     page.locator("#f-loss-only").select_option("on")
-    settled(page)
     flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu h200 --loss-only"
     assert state(page, "answer.total") == fit(*flags.split())["total"]
 

@@ -5,7 +5,7 @@ import subprocess
 
 import built
 import pytest
-from page import opened, say, settled, state, until
+from page import linked, opened, say, state, until
 
 TINY = {
     "model_type": "llama",
@@ -26,7 +26,7 @@ def test_a_pasted_config(fresh):
     page.locator("#config-text").fill(json.dumps(TINY, indent=2))
     assert state(page, "answer.model.layers") == 4
     assert "--config config.json" in say(page, "#command")
-    settled(page)
+    linked(page)
     url = page.url
     page.goto("about:blank")
     page.goto(url)

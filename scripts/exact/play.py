@@ -25,7 +25,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "data" / "reference
 
 import measure_pytorch  # noqa: F401  what programs share
 import torch
-from transformers import LlamaForCausalLM  # noqa: F401  what models share
 
 LIMIT = 600  # seconds a case
 KIB = 1024

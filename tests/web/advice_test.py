@@ -51,6 +51,7 @@ def test_a_pipeline_is_a_choice_of_vramfits_own_step(browser):
     page = opened(browser, f"{START}&runtime=vramfit&gpus=4")
     page.locator("#f-strategy").select_option("pipeline")
     assert state(page, "answer.asked.strategy") == "pipeline"
+    assert page.errors == []
     page.context.close()
 
 

@@ -112,8 +112,8 @@ def ask(page: Page, question: str) -> None:
 
 
 def linked(page: Page) -> None:
-    """Its address has the question, and the worker may have begun."""
-    page.wait_for_timeout(250)
+    """Its address has the question, and the worker knows of it."""
+    until(page, "vramfitPage.state.settled === vramfitPage.state.asked")
 
 
 def advised(page: Page) -> None:

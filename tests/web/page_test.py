@@ -156,6 +156,7 @@ def test_several_gpus(page):
     page.locator("#card").select_option("h100-80gb")
     page.locator("#f-gpus").select_option("4")
     page.locator("#f-strategy").select_option("fsdp")
+    settled(page)
     assert state(page, "answer.asked.strategy") == "fsdp"
     assert "on each of 4 GPUs under fsdp" in say(page, "#what-runs")
     assert state(page, "answer.components.communication") > 0

@@ -25,7 +25,7 @@ const vramfit = new Vramfit(await compiled());
 const catalogue = vramfit.catalogue();
 const runtimes = new Runtimes(catalogue.runtimes);
 const background = new Background(vramfit.module, workerSource());
-const state = { question: {}, answer: undefined, text: '', view: {}, cost: 0, asked: 0, change };
+const state = { question: {}, answer: undefined, text: '', view: {}, cost: 0, asked: 0, settled: undefined, change };
 let quiet;
 let said;
 
@@ -55,17 +55,18 @@ function answer() {
   state.asked += 1;
   if (state.cost > SOON) {
     const { asked, question } = state;
+    const heard = (then) => (what, ms) => {
+      if (asked !== state.asked) return;
+      then(what, ms);
+      clearTimeout(quiet);
+      quiet = setTimeout(settled, 0);
+    };
     byId('calculator').setAttribute('aria-busy', 'true');
     background.replace([{
       kind: 'estimate',
       flags: question,
-      done: (text, ms) => {
-        if (asked !== state.asked) return;
-        answered(text, ms);
-        clearTimeout(quiet);
-        quiet = setTimeout(settled, 0);
-      },
-      failed: (message) => asked === state.asked && refused(message),
+      done: heard(answered),
+      failed: heard(refused),
     }]);
     return;
   }
@@ -198,7 +199,9 @@ function settled() {
   if (busy) return;
   const aloud = state.answer ? `${state.answer.verdict}: ${reason(state.answer)}` : `No answer: ${byId('reason').textContent}`;
   if (aloud !== said) byId('aloud').textContent = said = aloud;
-  if (!state.answer || !state.cases) return; // the page as it opens: they are still unpacked
+  if (state.answer && !state.cases) return; // the page as it opens: they are still unpacked
+  state.settled = state.asked;
+  if (!state.answer) return;
   background.replace([...moreJobs(), ...(state.view.view === 'calculator' ? [] : explorer.jobs(state.question, state.answer))]);
 }
 

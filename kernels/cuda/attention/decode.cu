@@ -93,17 +93,18 @@ __global__ void combine_splits(const float* partial, const float2* sums, int spl
 }
 
 /// Splits of a cache, at most `most`. Where all blocks are at work at once, as many as still are: a
-/// second round would be shorter than the first. Where there are rounds without splits, as many as
-/// fill the last, if that saves the fifth that it takes to add splits up.
+/// second round would be shorter than the first. Where there are rounds without splits, two or
+/// three, where they fill the last round and save a fifth, each of kFewestPositions four times: to
+/// add them up takes time too.
 std::int64_t splits_of(std::int64_t blocks, std::int64_t room, std::int64_t most) {
   if (blocks <= room) return std::clamp<std::int64_t>(room / blocks, 1, most);
-  constexpr std::int64_t kMostOfRounds = 4;
+  constexpr std::int64_t kMostOfRounds = 3;
   constexpr double kWorth = 0.8;
   const auto time = [&](std::int64_t splits) {
     return static_cast<double>(ceil_divide(blocks * splits, room)) / static_cast<double>(splits);
   };
   std::int64_t best = 1;
-  for (std::int64_t splits = 2; splits <= std::min(kMostOfRounds, most); ++splits) {
+  for (std::int64_t splits = 2; splits <= std::min(kMostOfRounds, most / 4); ++splits) {
     if (time(splits) < kWorth * time(best)) best = splits;
   }
   return best;

@@ -64,12 +64,13 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
         Sizes{65, 384, 144}, Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064},
         // On sm_90 many steps of a block; and more tiles than an H200 has room for clusters of
         // four blocks, and of two.
-        Sizes{16, 28672, 16}, Sizes{33, 28672, 16}, Sizes{64, 28672, 16}, Sizes{24, 1152, 10000},
+        Sizes{16, 28672, 16}, Sizes{33, 28672, 144}, Sizes{64, 28672, 144}, Sizes{24, 1152, 10000},
         Sizes{24, 1152, 17040}}) {
     const bool few = s.rows <= kFusedRows;
     const bool quantizes = precision.inputs == precision.linears;
     const bool of_codes = quantizes && !few;
-    // cuBLASLt's sums of fp8 lose too much of rows so long, or it has no kernel for them.
+    // cuBLASLt's sums of fp8 are off by 4.4e-3 in so long a row, and it has no algorithm that adds
+    // a bias to them (nor at 11,008; no model that is shipped wants one there).
     if (of_codes && precision.linears == Format(DType::Fp8) && s.in == 28672) continue;
     Lab lab(type);
     Twin x = lab.random({s.rows, s.in});

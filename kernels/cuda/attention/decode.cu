@@ -94,8 +94,8 @@ __global__ void combine_splits(const float* partial, const float2* sums, int spl
 
 /// Splits of a cache, at most `most`. Where all blocks are at work at once, as many as still are: a
 /// second round would be shorter than the first. Where there are rounds without splits, two or
-/// three, where they fill the last round and save a fifth, each of kFewestPositions four times: to
-/// add them up takes time too.
+/// three, each of kFewestPositions four times, if they fill the last round so that they save a
+/// fifth of what fewer splits take: to add them up takes time too.
 std::int64_t splits_of(std::int64_t blocks, std::int64_t room, std::int64_t most) {
   if (blocks <= room) return std::clamp<std::int64_t>(room / blocks, 1, most);
   constexpr std::int64_t kMostOfRounds = 3;
